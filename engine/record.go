@@ -112,6 +112,9 @@ type Resolution struct {
 	Handle  string          `json:"handle,omitempty"`
 	Output  json.RawMessage `json:"output,omitempty"`
 	Error   *StepError      `json:"error,omitempty"`
+	// Again runs the step again instead of settling it: its record becomes
+	// retrying, due at once, with the attempt number it had.
+	Again bool `json:"again,omitempty"`
 }
 
 // ApprovalRequest is what an approver reads and may edit.

@@ -22,8 +22,10 @@ type Store interface {
 	// segment whose lease has not expired. Snapshot.TakenOver tells that the
 	// previous segment died.
 	Claim(ctx context.Context, runID, owner string, lease time.Duration) (Snapshot, error)
-	// Commit applies a transition under the epoch fence.
-	Commit(ctx context.Context, t Transition) error
+	// Commit applies a transition under the epoch fence. It reserves t.Spans span
+	// sequence numbers and returns the last of them: the transition's spans have the
+	// numbers up to it.
+	Commit(ctx context.Context, t Transition) (spanSeq int64, err error)
 	// Answer decides an open park by compare-and-set, writes the step's record,
 	// bumps wakeups and requeues the run if it is parked. [ErrNotFound] for a park
 	// of another account; [ConflictError] if it is decided or closed.
@@ -122,8 +124,9 @@ type Transition struct {
 	Output json.RawMessage
 	Error  *StepError
 	// Usage is added to the run's.
-	Usage   Usage
-	SpanSeq int64
+	Usage Usage
+	// Spans is how many span sequence numbers to reserve (runs.span_seq grows by it).
+	Spans int
 	// Lease renews the lease by this much from now; 0 leaves it.
 	Lease time.Duration
 	At    time.Time
