@@ -1,0 +1,2 @@
+// Page scripts start here.
+export {};

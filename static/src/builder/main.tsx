@@ -1,0 +1,2 @@
+// The builder island starts here.
+export {};

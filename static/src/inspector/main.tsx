@@ -1,0 +1,2 @@
+// The run inspector starts here.
+export {};
