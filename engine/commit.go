@@ -1,0 +1,214 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// commit stores what has changed, with t's own changes on top, and publishes the
+// spans that describe it. ErrWoken comes back only for changes that t asks for.
+func (g *segment) commit(ctx context.Context, t Transition) error {
+	s := g.s
+	parking, closing := t.Status == RunWaiting || t.Status == RunPendingApproval, len(t.ClosePark) > 0
+	for {
+		full := g.transition(t)
+		spans := g.spansFor(full)
+		full.Spans = len(spans)
+		seq, err := g.store(ctx, full)
+		switch {
+		case err == nil:
+			g.committed(full, spans, seq)
+			return nil
+		case errors.Is(err, ErrWoken) && !parking && !closing:
+			// A park that was to be cancelled has been answered: keep the answer.
+			if err := g.keepAnswers(ctx); err != nil {
+				return err
+			}
+		case errors.Is(err, ErrWoken) && len(s.closeParks) > 0:
+			if err := g.keepAnswers(ctx); err != nil {
+				return err
+			}
+			return ErrWoken
+		default:
+			return err
+		}
+	}
+}
+
+// transition is t with everything that waits for a commit.
+func (g *segment) transition(t Transition) Transition {
+	s := g.s
+	t.RunID, t.AccountID, t.Epoch, t.Wakeups = g.run.ID, g.run.AccountID, g.run.Epoch, g.wakeups
+	records := make([]Record, 0, len(s.dirty)+len(t.Records))
+	for _, r := range s.dirty {
+		records = append(records, *r)
+	}
+	t.Records = append(records, t.Records...)
+	t.OpenParks = s.openParks
+	t.ClosePark = append(append([]ParkClose(nil), s.closeParks...), t.ClosePark...)
+	t.Usage, t.Lease, t.At = s.usage, g.e.cfg.Lease, g.e.now()
+	return t
+}
+
+// spansFor are the spans that a transition's commit publishes.
+func (g *segment) spansFor(t Transition) []Span {
+	spans := make([]Span, 0, len(g.s.spans)+1)
+	for _, r := range g.s.spans {
+		spans = append(spans, r.span)
+	}
+	if t.Status != "" {
+		sp := RunSpan(g.run, g.s.prog.Definition.Name)
+		sp.Status, sp.Output, sp.Error, sp.Usage = string(t.Status), t.Output, t.Error, g.run.Usage.Add(t.Usage)
+		if t.Status.Terminal() {
+			sp.End = t.At
+		}
+		spans = append(spans, sp)
+	}
+	return spans
+}
+
+// store commits, and finds out about commits whose outcome is unknown: it never
+// runs anything again blindly. It gives up when the lease must have expired.
+func (g *segment) store(ctx context.Context, t Transition) (int64, error) {
+	deadline := g.e.now().Add(g.e.cfg.Lease)
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		seq, err := g.e.cfg.Store.Commit(context.WithoutCancel(ctx), t)
+		if err == nil || errors.Is(err, ErrLeaseLost) || errors.Is(err, ErrWoken) {
+			return seq, err
+		}
+		g.log.Warn("commit failed", "err", err)
+		if g.e.now().Add(wait).After(deadline) {
+			return 0, fmt.Errorf("commit run %s: %w", t.RunID, err)
+		}
+		pause := time.NewTimer(wait)
+		select {
+		case <-pause.C:
+		case <-g.e.stopNow:
+			pause.Stop()
+			return 0, fmt.Errorf("commit run %s: %w", t.RunID, err)
+		}
+		snap, loadErr := g.e.cfg.Store.Load(context.WithoutCancel(ctx), "", t.RunID)
+		if loadErr != nil {
+			continue
+		}
+		if snap.Run.Epoch != t.Epoch {
+			return 0, ErrLeaseLost
+		}
+		if applied(snap, t) {
+			return snap.Run.SpanSeq, nil
+		}
+	}
+}
+
+// applied reports whether a snapshot already holds a transition.
+func applied(snap Snapshot, t Transition) bool {
+	if t.Status != "" && snap.Run.Status != t.Status {
+		return false
+	}
+	if len(t.Records) == 0 {
+		return t.Status != ""
+	}
+	last := t.Records[len(t.Records)-1]
+	for i := range snap.Records {
+		r := &snap.Records[i]
+		if r.Key() == last.Key() {
+			return r.Status == last.Status && r.Attempt == last.Attempt
+		}
+	}
+	return false
+}
+
+// committed clears what was stored and tells the world.
+func (g *segment) committed(t Transition, spans []Span, seq int64) {
+	s := g.s
+	g.run.Usage = g.run.Usage.Add(t.Usage)
+	s.dirty, s.openParks, s.closeParks, s.usage = nil, nil, nil, Usage{}
+	clear(s.dirtySet)
+	s.spans = nil
+	clear(s.spanSet)
+	first := seq - int64(len(spans)) + 1
+	for i := range spans {
+		spans[i].RunID, spans[i].Seq = g.run.ID, first+int64(i)
+	}
+	g.run.SpanSeq = seq
+	if t.Status != "" {
+		g.run.Status, g.run.Output, g.run.Error = t.Status, t.Output, t.Error
+		if t.Status.Terminal() {
+			g.run.EndedAt = t.At
+		}
+	}
+	if len(spans) > 0 {
+		g.e.cfg.Tracer.Record(g.run.AccountID, spans)
+	}
+	if t.Status.Terminal() {
+		g.e.cfg.Tracer.RunEnded(g.run.AccountID, g.run)
+	}
+	if t.Status != "" {
+		g.e.announce(g.run)
+	}
+}
+
+// keepAnswers drops cancellations of parks that a person has answered first.
+func (g *segment) keepAnswers(ctx context.Context) error {
+	snap, err := g.reload(ctx)
+	if err != nil {
+		return err
+	}
+	open := map[string]bool{}
+	for _, p := range snap.Parks {
+		open[p.ID] = true
+	}
+	s := g.s
+	kept := s.closeParks[:0]
+	answered := map[string]bool{}
+	for _, c := range s.closeParks {
+		if open[c.ID] {
+			kept = append(kept, c)
+		} else {
+			answered[c.ID] = true
+		}
+	}
+	s.closeParks = kept
+	dirty := s.dirty[:0]
+	for _, r := range s.dirty {
+		if r.ParkID != "" && answered[r.ParkID] {
+			delete(s.dirtySet, r)
+			continue
+		}
+		dirty = append(dirty, r)
+	}
+	s.dirty = dirty
+	return nil
+}
+
+// reload reads the run again and checks that it is still this segment's.
+func (g *segment) reload(ctx context.Context) (Snapshot, error) {
+	snap, err := g.e.cfg.Store.Load(ctx, "", g.run.ID)
+	if err != nil {
+		return snap, fmt.Errorf("reload run %s: %w", g.run.ID, err)
+	}
+	if snap.Run.Epoch != g.run.Epoch || snap.Run.Status.Terminal() {
+		return snap, ErrLeaseLost
+	}
+	g.wakeups = snap.Run.Wakeups
+	return snap, nil
+}
+
+// absorb takes in answers that were given since the segment loaded.
+func (g *segment) absorb(ctx context.Context) error {
+	snap, err := g.reload(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range snap.Records {
+		rec := &snap.Records[i]
+		st := g.s.parkSteps[rec.ParkID]
+		if rec.ParkID == "" || st == nil || rec.Status == StepParked {
+			continue
+		}
+		g.s.unpark(st, rec)
+	}
+	return nil
+}

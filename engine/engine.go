@@ -1,0 +1,485 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Config is what an engine needs. Store, Definitions and Registry are required.
+type Config struct {
+	Store       Store
+	Definitions DefinitionSource
+	Registry    *Registry
+	Tracer      Tracer
+	Logger      *slog.Logger
+	// Owner names this process in leases. Default: a fresh id.
+	Owner string
+	// Now and Jitter are the clock and the randomness. Jitter returns a number in [0, n).
+	Now    func() time.Time
+	Jitter func(n int64) int64
+	NewID  func() string
+	// Lease is how long a run stays with a segment that is not heard of. It is
+	// renewed at a third. Default 30 s.
+	Lease time.Duration
+	// MaxSegments bounds the runs worked at once, MaxEffects the attempts in flight
+	// per run. Defaults 256 and 32.
+	MaxSegments int
+	MaxEffects  int
+	// Grace is how long Stop lets attempts in flight go on. Default 10 s.
+	Grace  time.Duration
+	Limits Limits
+}
+
+// Engine runs workflows. Make one with New, Start it, and Stop it.
+type Engine struct {
+	cfg Config
+
+	mu      sync.Mutex
+	started bool
+	active  map[string]*activeRun
+	waiting []string // dispatched, no free place yet
+	queued  map[string]bool
+	timers  map[string]*time.Timer
+	waiters map[string][]chan Run
+
+	plans programCache
+
+	segments sync.WaitGroup
+	attempts sync.WaitGroup
+	stopping chan struct{} // closed: segments wind up
+	stopNow  chan struct{} // closed: nothing is waited for any more
+	stopOnce sync.Once
+	stuck    atomic.Int64
+}
+
+// activeRun is a run that has a segment in this process.
+type activeRun struct {
+	nudge chan struct{}
+	again bool
+}
+
+// New returns an engine. It runs nothing before Start.
+func New(cfg Config) (*Engine, error) {
+	if cfg.Store == nil || cfg.Definitions == nil || cfg.Registry == nil {
+		return nil, errors.New("new engine: Store, Definitions and Registry are required")
+	}
+	if cfg.Tracer == nil {
+		cfg.Tracer = noTracer{}
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = NewID
+	}
+	if cfg.Owner == "" {
+		cfg.Owner = cfg.NewID()
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Jitter == nil {
+		cfg.Jitter = func(n int64) int64 { return rand.Int64N(max(1, n)) } //nolint:gosec // spreads retries, guards nothing
+	}
+	cfg.Lease = orDefault(cfg.Lease, 30*time.Second)
+	cfg.Grace = orDefault(cfg.Grace, 10*time.Second)
+	cfg.MaxSegments = orDefault(cfg.MaxSegments, 256)
+	cfg.MaxEffects = orDefault(cfg.MaxEffects, 32)
+	cfg.Limits = cfg.Limits.withDefaults()
+	return &Engine{
+		cfg: cfg, active: map[string]*activeRun{}, queued: map[string]bool{}, timers: map[string]*time.Timer{},
+		waiters: map[string][]chan Run{}, stopping: make(chan struct{}), stopNow: make(chan struct{}),
+	}, nil
+}
+
+func orDefault[T int | time.Duration](v, def T) T {
+	if v == 0 {
+		return def
+	}
+	return v
+}
+
+// noTracer drops everything.
+type noTracer struct{}
+
+func (noTracer) Record(string, []Span)   {}
+func (noTracer) Delta(_, _, _, _ string) {}
+func (noTracer) RunEnded(string, Run)    {}
+
+// Registry returns the engine's kinds.
+func (e *Engine) Registry() *Registry { return e.cfg.Registry }
+
+// StuckAttempts counts attempts whose kind has not returned although its time was
+// up long ago. They hold a goroutine each and nothing else.
+func (e *Engine) StuckAttempts() int64 { return e.stuck.Load() }
+
+// ActiveRuns counts the runs that have a segment in this process.
+func (e *Engine) ActiveRuns() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.active)
+}
+
+// now is the clock in UTC and in microseconds, the precision that the databases
+// keep: a time never changes by being stored.
+func (e *Engine) now() time.Time { return e.cfg.Now().UTC().Truncate(time.Microsecond) }
+
+// Start lets the engine run what is dispatched to it.
+func (e *Engine) Start(context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.started = true
+	e.fill()
+	return nil
+}
+
+// Stop lets attempts in flight end within the grace time, hands every run back and
+// returns when the engine's goroutines are gone or ctx ends. A step that was cut off
+// runs again later; it has not used up an attempt. Safe to call twice.
+func (e *Engine) Stop(ctx context.Context) error {
+	e.stopOnce.Do(func() {
+		close(e.stopping)
+		e.mu.Lock()
+		for id, t := range e.timers {
+			t.Stop()
+			delete(e.timers, id)
+		}
+		e.waiting = nil
+		e.mu.Unlock()
+	})
+	done := make(chan struct{})
+	go func() {
+		e.segments.Wait()
+		e.attempts.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stop engine: %w", ctx.Err())
+	}
+}
+
+// Dispatch asks for a segment of the run, soon and in this process. A run that has
+// one already takes notice of what changed.
+func (e *Engine) Dispatch(runID string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if a := e.active[runID]; a != nil {
+		a.again = true
+		select {
+		case a.nudge <- struct{}{}:
+		default:
+		}
+		return
+	}
+	if t := e.timers[runID]; t != nil {
+		t.Stop()
+		delete(e.timers, runID)
+	}
+	if e.isStopping() || e.queued[runID] {
+		return
+	}
+	e.queued[runID] = true
+	e.waiting = append(e.waiting, runID)
+	e.fill()
+}
+
+// fill starts waiting runs while there is room. The caller holds mu.
+func (e *Engine) fill() {
+	for e.started && !e.isStopping() && len(e.waiting) > 0 && len(e.active) < e.cfg.MaxSegments {
+		id := e.waiting[0]
+		e.waiting = e.waiting[1:]
+		delete(e.queued, id)
+		if e.active[id] != nil {
+			continue
+		}
+		a := &activeRun{nudge: make(chan struct{}, 1)}
+		e.active[id] = a
+		e.segments.Go(func() {
+			if err := e.segment(context.Background(), id, a); err != nil {
+				e.cfg.Logger.Error("segment ended", "run_id", id, "err", err)
+			}
+		})
+	}
+}
+
+func (e *Engine) isStopping() bool {
+	select {
+	case <-e.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// RunSegment works the run on the caller's goroutine until it ends or parks. It
+// returns nil if there is nothing to do: the run is over, parked, or worked
+// elsewhere.
+func (e *Engine) RunSegment(ctx context.Context, runID string) error {
+	e.mu.Lock()
+	if !e.started || e.isStopping() {
+		e.mu.Unlock()
+		return errStopping
+	}
+	if e.active[runID] != nil {
+		e.mu.Unlock()
+		return nil
+	}
+	a := &activeRun{nudge: make(chan struct{}, 1)}
+	e.active[runID] = a
+	e.segments.Add(1)
+	e.mu.Unlock()
+	defer e.segments.Done()
+	return e.segment(ctx, runID, a)
+}
+
+// segment claims a run and works it, again as long as it was dispatched meanwhile.
+func (e *Engine) segment(ctx context.Context, runID string, a *activeRun) error {
+	var err error
+	for {
+		err = e.claimAndRun(ctx, runID, a)
+		e.mu.Lock()
+		if !a.again || e.isStopping() || err != nil {
+			delete(e.active, runID)
+			e.fill()
+			e.mu.Unlock()
+			break
+		}
+		a.again = false
+		e.mu.Unlock()
+	}
+	if errors.Is(err, ErrNotRunnable) || errors.Is(err, ErrLeaseLost) || errors.Is(err, errStopping) {
+		return nil
+	}
+	return err
+}
+
+func (e *Engine) claimAndRun(ctx context.Context, runID string, a *activeRun) error {
+	select { // what was nudged before this claim is in the snapshot
+	case <-a.nudge:
+	default:
+	}
+	snap, err := e.cfg.Store.Claim(ctx, runID, e.cfg.Owner, e.cfg.Lease)
+	if err != nil {
+		if errors.Is(err, ErrNotRunnable) {
+			a.again = false
+		}
+		return fmt.Errorf("claim run %s: %w", runID, err)
+	}
+	log := e.cfg.Logger.With("run_id", runID)
+	prog, err := e.program(ctx, snap.Run.DefinitionHash)
+	if err != nil {
+		return e.giveUp(ctx, snap, err)
+	}
+	workers, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	g := &segment{
+		e: e, run: snap.Run, log: log, results: make(chan result), nudge: a.nudge, workers: workers, wakeups: snap.Run.Wakeups,
+	}
+	g.s = newState(prog, snap, g, e.cfg.Limits)
+	if snap.Run.Epoch == 1 || snap.TakenOver {
+		g.s.runSpan(RunRunning, nil, nil)
+	}
+	run, cancel := e.untilStop(ctx)
+	defer cancel()
+	err = g.loop(run)
+	if errors.Is(err, errStopping) {
+		return g.handBack(ctx, stop)
+	}
+	if errors.Is(err, errInvariant) {
+		return e.giveUp(ctx, snap, err)
+	}
+	return err
+}
+
+// untilStop is ctx, ended early by Stop.
+func (e *Engine) untilStop(ctx context.Context) (context.Context, context.CancelFunc) {
+	run, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-e.stopping:
+			cancel()
+		case <-run.Done():
+		}
+	}()
+	return run, cancel
+}
+
+// giveUp fails a run that can't be worked at all: its definition does not compile
+// with this binary's kinds.
+func (e *Engine) giveUp(ctx context.Context, snap Snapshot, cause error) error {
+	t := Transition{
+		RunID: snap.Run.ID, AccountID: snap.Run.AccountID, Epoch: snap.Run.Epoch, Status: RunFailed,
+		Error: &StepError{Code: CodeFailed, Message: cause.Error()}, Spans: 1, At: e.now(),
+	}
+	for _, p := range snap.Parks {
+		t.ClosePark = append(t.ClosePark, ParkClose{ID: p.ID, Status: "cancelled", Reason: "the run failed"})
+	}
+	for _, r := range snap.Records {
+		if !r.Status.Terminal() && !r.Superseded {
+			r.Status, r.EndedAt, r.Taken = StepCancelled, t.At, []int{}
+			t.Records = append(t.Records, r)
+		}
+	}
+	seq, err := e.cfg.Store.Commit(context.WithoutCancel(ctx), t)
+	if err != nil {
+		return fmt.Errorf("fail run %s: %w", snap.Run.ID, err)
+	}
+	run := snap.Run
+	run.Status, run.Error, run.EndedAt = t.Status, t.Error, t.At
+	sp := RunSpan(run, "")
+	sp.Seq = seq
+	e.cfg.Tracer.Record(run.AccountID, []Span{sp})
+	e.cfg.Tracer.RunEnded(run.AccountID, run)
+	e.announce(run)
+	return nil
+}
+
+// handBack gives the run back on Stop: attempts in flight get the grace time, what
+// is not through then runs again.
+func (g *segment) handBack(ctx context.Context, stop context.CancelFunc) error {
+	deadline := time.NewTimer(g.e.cfg.Grace)
+	defer deadline.Stop()
+	for waiting := true; waiting && g.flying > 0; {
+		select {
+		case r := <-g.results:
+			g.take(r)
+		case <-deadline.C:
+			waiting = false
+		}
+	}
+	stop()
+	g.s.drain(0)
+	now := g.e.now()
+	for _, l := range g.ready {
+		g.s.cutOff(l.st, now)
+	}
+	g.s.cutOffFlying(g.s.root, now)
+	if g.s.done {
+		return g.end(context.WithoutCancel(ctx))
+	}
+	t := Transition{Status: RunWaiting, WakeAt: now}
+	if at, ok := g.s.timers.next(); ok && len(g.s.effects) == 0 && g.flying == 0 {
+		t.WakeAt = at
+	}
+	if g.s.parkedPeople > 0 {
+		t.Status = RunPendingApproval
+	}
+	err := g.commit(context.WithoutCancel(ctx), t)
+	if errors.Is(err, ErrWoken) {
+		if err = g.absorb(context.WithoutCancel(ctx)); err == nil {
+			t.WakeAt = now
+			err = g.commit(context.WithoutCancel(ctx), t)
+		}
+	}
+	return err
+}
+
+// cutOff makes a running step due again with the attempt it had.
+func (s *state) cutOff(st *step, now time.Time) {
+	if st.rec == nil || st.rec.Status != StepRunning {
+		return
+	}
+	st.rec.Status, st.rec.NextAttemptAt = StepRetrying, now
+	st.rec.Attempt--
+	st.flying = false
+	st.token++
+	s.touch(st.rec)
+	s.spanOf(st)
+}
+
+func (s *state) cutOffFlying(sc *scope, now time.Time) {
+	for i := range sc.steps {
+		st := &sc.steps[i]
+		if st.flying {
+			s.cutOff(st, now)
+		}
+		if st.box != nil {
+			for _, inner := range st.box.scopes() {
+				s.cutOffFlying(inner, now)
+			}
+		}
+	}
+}
+
+// parked arranges for the run's next timer. Times further off are left to the job
+// that the store scheduled.
+func (e *Engine) parked(runID string, wakeAt time.Time) {
+	const near = time.Hour
+	if wakeAt.IsZero() {
+		return
+	}
+	d := wakeAt.Sub(e.now())
+	if d > near {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.isStopping() {
+		return
+	}
+	if t := e.timers[runID]; t != nil {
+		t.Stop()
+	}
+	e.timers[runID] = time.AfterFunc(max(0, d), func() {
+		e.mu.Lock()
+		delete(e.timers, runID)
+		e.mu.Unlock()
+		e.Dispatch(runID)
+	})
+}
+
+// The segment is its state's host.
+
+func (g *segment) now() time.Time { return g.e.now() }
+
+func (g *segment) newID() string { return g.e.cfg.NewID() }
+
+func (g *segment) backoff(p RetryPolicy, attempt int) time.Duration {
+	return backoff(p, attempt, g.e.cfg.Jitter)
+}
+
+// inline runs an attempt of a pure or parking step on the owner's goroutine.
+func (g *segment) inline(st *step) {
+	config, err := g.s.render(st)
+	g.s.begunAttempt(st, config)
+	if err != nil {
+		g.s.fail(st, asStepError(err))
+		return
+	}
+	a := g.s.newAttempt(st, config, g.s.env(st, false))
+	a.input.Logger = g.log
+	ctx, cancel := context.WithTimeout(g.workers, st.node.Timeout)
+	defer cancel()
+	out, err := a.run(ctx)
+	st.rec.Usage = st.rec.Usage.Add(out.Usage)
+	g.s.usage = g.s.usage.Add(out.Usage)
+	switch {
+	case err != nil:
+		g.s.attemptFailed(st, judge(ctx, err, st.node.Timeout))
+	case out.Park != nil:
+		g.s.park(st, out.Park)
+	default:
+		g.s.succeed(st, out)
+	}
+	g.s.annotate(st, a.notes.take())
+}
+
+// annotate adds what a kind traced to the step's queued span.
+func (s *state) annotate(st *step, notes spanAttributes) {
+	i, ok := s.spanSet[stepSpanID(st.rec.Address, st.rec.Round)]
+	if !ok {
+		return
+	}
+	for k, v := range notes {
+		s.spans[i].span.Attributes[k] = v
+	}
+}

@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+)
+
+// maxPrograms bounds the compiled versions kept in memory.
+const maxPrograms = 512
+
+// programCache holds compiled versions by definition hash.
+type programCache struct {
+	mu      sync.Mutex
+	entries map[string]*program
+	order   []string
+}
+
+func (c *programCache) get(hash string) *program {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.entries[hash]
+}
+
+func (c *programCache) put(hash string, p *program) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries == nil {
+		c.entries = map[string]*program{}
+	}
+	if _, ok := c.entries[hash]; ok {
+		return
+	}
+	if len(c.order) >= maxPrograms {
+		delete(c.entries, c.order[0])
+		c.order = c.order[1:]
+	}
+	c.entries[hash] = p
+	c.order = append(c.order, hash)
+}
+
+// program finds or compiles a version.
+func (e *Engine) program(ctx context.Context, hash string) (*program, error) {
+	if p := e.plans.get(hash); p != nil {
+		return p, nil
+	}
+	raw, err := e.cfg.Definitions.Definition(ctx, hash)
+	if err != nil {
+		return nil, fmt.Errorf("load definition %s: %w", hash, err)
+	}
+	var def Definition
+	if err := json.Unmarshal(raw, &def); err != nil {
+		return nil, fmt.Errorf("read definition %s: %w", hash, err)
+	}
+	plan, issues := Compile(&def, e.cfg.Registry)
+	if plan == nil {
+		return nil, &InvalidError{Message: "the workflow does not compile: " + firstError(issues), Issues: issues}
+	}
+	p := newProgram(plan)
+	e.plans.put(hash, p)
+	return p, nil
+}
+
+func firstError(issues Issues) string {
+	for _, i := range issues {
+		if i.Severity == SeverityError {
+			if i.NodeID != "" {
+				return i.NodeID + ": " + i.Message
+			}
+			return i.Message
+		}
+	}
+	return "unknown reason"
+}
