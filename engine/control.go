@@ -346,3 +346,15 @@ func (e *Engine) announce(run Run) {
 		}
 	}
 }
+
+// CancelMessage is the text of a cancelled run's error, for stores.
+func CancelMessage(c Cancellation) string {
+	msg := "cancelled"
+	if c.By.Name != "" {
+		msg += " by " + c.By.Name
+	}
+	if c.Reason != "" {
+		msg += ": " + c.Reason
+	}
+	return msg
+}

@@ -226,8 +226,8 @@ func (s *state) unpark(st *step, rec *Record) {
 	}
 }
 
-// applyResolution turns a park's resolution into the record's state.
-func applyResolution(rec *Record, r Resolution, at time.Time) {
+// ApplyResolution turns a park's resolution into the record's state, for stores.
+func ApplyResolution(rec *Record, r Resolution, at time.Time) {
 	switch {
 	case r.Again:
 		rec.Status, rec.NextAttemptAt = StepRetrying, at

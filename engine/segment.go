@@ -286,7 +286,7 @@ func (g *segment) wake(ctx context.Context, st *step, p *Park) error {
 		status = "done"
 	}
 	rec := *st.rec
-	applyResolution(&rec, *p.OnWake, g.e.now())
+	ApplyResolution(&rec, *p.OnWake, g.e.now())
 	err := g.commit(ctx, Transition{
 		Records:   []Record{rec},
 		ClosePark: []ParkClose{{ID: p.ID, Status: status, Reason: "its time had come"}},
