@@ -56,6 +56,9 @@ func (g *segment) transition(t Transition) Transition {
 func (g *segment) spansFor(t Transition) []Span {
 	spans := make([]Span, 0, len(g.s.spans)+1)
 	for _, r := range g.s.spans {
+		if r.span.Kind == SpanRun && t.Status != "" {
+			continue // the one below says more
+		}
 		spans = append(spans, r.span)
 	}
 	if t.Status != "" {

@@ -285,9 +285,7 @@ func (e *Engine) claimAndRun(ctx context.Context, runID string, a *activeRun) er
 		e: e, run: snap.Run, log: log, results: make(chan result), nudge: a.nudge, workers: workers, wakeups: snap.Run.Wakeups,
 	}
 	g.s = newState(prog, snap, g, e.cfg.Limits)
-	if snap.Run.Epoch == 1 || snap.TakenOver {
-		g.s.runSpan(RunRunning, nil, nil)
-	}
+	g.s.runSpan()
 	run, cancel := e.untilStop(ctx)
 	defer cancel()
 	err = g.loop(run)

@@ -104,14 +104,10 @@ func (s *state) attemptSpan(st *step, sp Span) {
 	s.putSpan(sp)
 }
 
-// runSpan queues the root span.
-func (s *state) runSpan(status RunStatus, output json.RawMessage, e *StepError) {
+// runSpan queues the root span as it is at the start of a segment.
+func (s *state) runSpan() {
 	sp := RunSpan(*s.run, s.prog.Definition.Name)
-	sp.Status, sp.Output, sp.Error = string(status), output, e
-	sp.Usage = s.run.Usage.Add(s.usage)
-	if status.Terminal() {
-		sp.End = s.host.now()
-	}
+	sp.Status = string(RunRunning)
 	s.putSpan(sp)
 }
 
