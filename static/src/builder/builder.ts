@@ -1,0 +1,495 @@
+/** The builder's commands. The views call them and draw what changes. */
+
+import { copyNodes, paste, readPiece } from "../graph/clipboard";
+import {
+  type Definition,
+  encodeDefinition,
+  type FlowNode,
+  newNode,
+  type Position,
+} from "../graph/definition";
+import {
+  addNode,
+  connect,
+  idFor,
+  insertOnEdge,
+  moveNodes,
+  removeAndBridge,
+  removeEdges,
+  removeNodes,
+  renameNode,
+  reparent,
+} from "../graph/edit";
+import { edgeIndex, type Issue } from "../graph/issue";
+import { child, type JsonObject, stringify } from "../graph/json";
+import { absolutePositions, autoLayout, placeMissing } from "../graph/layout";
+import { type Connection, whyNotConnect } from "../graph/rules";
+import { cardSize, metrics, sizesOf, snap } from "../graph/sizes";
+import { handlesOf, hasInput, hasOutput, type Kinds, type Spec, specOf } from "../graph/spec";
+import { DocumentStore } from "../graph/store";
+import { nodeById, whyNotInside, whyNotMove } from "../graph/tree";
+import { ApiError, conflictOf, createWorkflow, saveWorkflow, validate, type Workflow } from "./api";
+import { type AddTarget, none, Observable, type Toast, type Ui } from "./state";
+
+const validateDelayMS = 400;
+const toastMS = 6_000;
+
+/** What the canvas can do for the commands: set by the canvas while it is mounted. */
+export type View = {
+  /** The point of the canvas in the middle of the screen. */
+  center(): { x: number; y: number };
+  fit(ids?: readonly string[]): void;
+  zoom(by: number | "reset"): void;
+};
+
+export class Builder {
+  readonly store: DocumentStore;
+  readonly ui: Observable<Ui>;
+  view: View | null = null;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private running: AbortController | undefined;
+  private nextToast = 1;
+  private validated: Definition | undefined;
+
+  constructor(
+    readonly kinds: Kinds,
+    workflow: Workflow,
+  ) {
+    this.store = new DocumentStore(placeMissing(workflow.definition, kinds));
+    this.ui = new Observable<Ui>({
+      meta: metaOf(workflow),
+      nodes: none,
+      edges: none,
+      issues: workflow.issues,
+      validating: false,
+      saving: false,
+      offline: "",
+      dialog: null,
+      adding: null,
+      panel: "settings",
+      sheet: false,
+      palette: false,
+      toasts: [],
+      dropInto: null,
+      focusField: "",
+    });
+    this.store.subscribe(() => this.changed());
+  }
+
+  get definition(): Definition {
+    return this.store.definition;
+  }
+
+  spec(type: string): Spec {
+    return specOf(this.kinds, type);
+  }
+
+  // Selection
+
+  select(nodes: Iterable<string>, edges: Iterable<string> = []): void {
+    this.ui.set({ nodes: new Set(nodes), edges: new Set(edges), panel: "settings", focusField: "" });
+  }
+
+  selectAll(): void {
+    this.select(this.definition.nodes.map((n) => n.id));
+  }
+
+  clearSelection(): void {
+    if (this.ui.get().nodes.size + this.ui.get().edges.size > 0) this.select([]);
+    this.ui.set({ sheet: false });
+  }
+
+  /** Shows a finding: selects what it is about and brings it into view. */
+  goTo(issue: Issue): void {
+    const edge = this.definition.edges[edgeIndex(issue)];
+    if (nodeById(this.definition, issue.node_id)) {
+      this.select([issue.node_id]);
+      this.view?.fit([issue.node_id]);
+    } else if (edge) {
+      this.select([], [edge.key]);
+      this.view?.fit([edge.source, edge.target]);
+    } else this.select([]);
+    this.ui.set({ focusField: issue.field, sheet: true });
+  }
+
+  // Edits
+
+  edit(label: string, change: (d: Definition) => Definition, key = ""): void {
+    this.store.edit(label, change, key);
+  }
+
+  /** Adds a node of a kind and selects it. Where it can't go it is said why. */
+  add(type: string, target: AddTarget): void {
+    const spec = this.spec(type);
+    const d = this.definition;
+    if (type === "trigger" && d.nodes.some((n) => n.type === "trigger")) {
+      this.toast("A workflow has one trigger, and this one has it already");
+      return;
+    }
+    const container = nodeById(d, target.parent);
+    const reason = whyNotInside(spec, container ? this.spec(container.type) : null);
+    if (reason !== null) {
+      this.toast(reason);
+      return;
+    }
+    const node = this.fresh(spec, target);
+    this.edit(`Add ${spec.title}`, (x) => this.place(x, spec, node, target));
+    this.select([node.id]);
+    this.ui.set({ adding: null, sheet: true });
+  }
+
+  private fresh(spec: Spec, target: AddTarget): FlowNode {
+    return newNode({
+      id: idFor(this.definition, spec.type.replaceAll("_", "-")),
+      type: spec.type,
+      label: spec.title,
+      parent: target.parent,
+      config: defaultsOf(spec.config),
+      position: this.positionFor(spec, target),
+    });
+  }
+
+  private positionFor(spec: Spec, target: AddTarget): Position {
+    const base = absolutePositions(this.definition).get(target.parent) ?? { x: 0, y: 0 };
+    const source = target.from ?? this.edgeSource(target.edge);
+    const from = source ? nodeById(this.definition, source.source) : undefined;
+    let at = target.at;
+    if (at === null && from?.position) {
+      const size = sizesOf(this.definition, this.kinds).get(from.id);
+      const taken = this.definition.edges.filter((e) => e.source === from.id).length;
+      const drop = target.edge === null ? taken * 96 : 0;
+      return { x: from.position.x + (size?.width ?? metrics.nodeWidth) + 72, y: from.position.y + drop };
+    }
+    if (at === null && target.parent !== "") return this.freeInside(target.parent);
+    at ??= this.view?.center() ?? { x: 0, y: 0 };
+    const size = cardSize(spec, newNode({ id: "", type: spec.type }));
+    const centred = target.at === null ? { x: at.x - size.width / 2, y: at.y - size.height / 2 } : at;
+    return this.clear({ x: snap(centred.x - base.x), y: snap(centred.y - base.y) }, target.parent);
+  }
+
+  private edgeSource(key: string | null): { source: string } | null {
+    return key === null ? null : (this.definition.edges.find((e) => e.key === key) ?? null);
+  }
+
+  /** Below the last node of a container. */
+  private freeInside(parent: string): Position {
+    const sizes = sizesOf(this.definition, this.kinds);
+    let y: number = metrics.containerHeader + 16;
+    for (const n of this.definition.nodes) {
+      if (n.parent === parent) y = Math.max(y, (n.position?.y ?? 0) + (sizes.get(n.id)?.height ?? 0) + 24);
+    }
+    return { x: metrics.containerPad, y };
+  }
+
+  /** Moves a place aside until no node of the body is exactly there. */
+  private clear(p: Position, parent: string): Position {
+    const inside = parent === "" ? p : this.clamp(p);
+    const taken = this.definition.nodes.filter((n) => n.parent === parent).map((n) => n.position);
+    let { x, y } = inside;
+    while (taken.some((t) => t && Math.abs(t.x - x) < 24 && Math.abs(t.y - y) < 24)) {
+      x += 32;
+      y += 32;
+    }
+    return { x, y };
+  }
+
+  private clamp(p: Position): Position {
+    return { ...p, x: Math.max(metrics.containerPad, p.x), y: Math.max(metrics.containerHeader + 12, p.y) };
+  }
+
+  private place(d: Definition, spec: Spec, node: FlowNode, target: AddTarget): Definition {
+    if (target.edge !== null && hasOutput(spec) && hasInput(spec)) {
+      const handle = handlesOf(spec, node)[0]?.id ?? "";
+      return autoLayout(insertOnEdge(d, target.edge, node, handle), this.kinds, new Set([target.parent]));
+    }
+    const added = addNode(d, node);
+    if (target.from === null) return added;
+    const c: Connection = { ...target.from, target: node.id };
+    return whyNotConnect(added, this.kinds, c) === null ? connect(added, c) : added;
+  }
+
+  connect(c: Connection): void {
+    const reason = whyNotConnect(this.definition, this.kinds, c);
+    if (reason !== null) this.toast(reason);
+    else this.edit("Connect", (d) => connect(d, c));
+  }
+
+  rename(from: string, to: string): void {
+    this.edit("Change id", (d) => renameNode(d, this.kinds, from, to));
+    this.ui.set({ nodes: new Set([...this.ui.get().nodes].map((id) => (id === from ? to : id))) });
+  }
+
+  deleteSelection(): void {
+    const { nodes, edges } = this.ui.get();
+    if (nodes.size + edges.size === 0) return;
+    const what = nodes.size > 0 ? plural(nodes.size, "step") : plural(edges.size, "connection");
+    this.edit(`Delete ${what}`, (d) => {
+      const without = removeEdges(d, edges);
+      return nodes.size === 1 ? removeAndBridge(without, nodes) : removeNodes(without, nodes);
+    });
+    this.select([]);
+    this.toast(`Deleted ${what}`, "info", true);
+  }
+
+  /** Moves nodes within their bodies, and into the container they were dropped on. */
+  drop(positions: ReadonlyMap<string, Position>, into: string | null): void {
+    const parent = into ?? "";
+    const moved = new Set(
+      [...positions.keys()].filter((id) => nodeById(this.definition, id)?.parent !== parent),
+    );
+    if (moved.size > 0) {
+      this.moveInto(moved, parent, positions);
+      return;
+    }
+    this.edit("Move", (d) => moveNodes(d, this.inBounds(d, positions)));
+  }
+
+  private inBounds(d: Definition, positions: ReadonlyMap<string, Position>): Map<string, Position> {
+    return new Map(
+      [...positions].map(
+        ([id, p]) => [id, (nodeById(d, id)?.parent ?? "") === "" ? p : this.clamp(p)] as const,
+      ),
+    );
+  }
+
+  /** Puts nodes into another body, at the same place of the canvas. */
+  moveInto(ids: ReadonlySet<string>, parent: string, dragged?: ReadonlyMap<string, Position>): void {
+    for (const id of ids) {
+      const reason = whyNotMove(this.definition, this.kinds, id, parent);
+      if (reason !== null) {
+        this.toast(reason);
+        return;
+      }
+    }
+    const before = this.definition;
+    const absolute = absolutePositions(before);
+    const target = absolute.get(parent) ?? { x: 0, y: 0 };
+    const positions = new Map<string, Position>();
+    for (const id of ids) {
+      const base = absolute.get(nodeById(before, id)?.parent ?? "") ?? { x: 0, y: 0 };
+      const p = dragged?.get(id) ?? nodeById(before, id)?.position ?? { x: 0, y: 0 };
+      const relative = { x: snap(base.x + p.x - target.x), y: snap(base.y + p.y - target.y) };
+      positions.set(id, parent === "" ? relative : this.clamp(relative));
+    }
+    if (dragged === undefined && parent !== "") {
+      for (const id of ids) positions.set(id, this.freeInside(parent));
+    }
+    this.edit("Move into container", (d) => reparent(d, ids, parent, positions));
+    const lost = before.edges.length - this.definition.edges.length;
+    if (lost > 0)
+      this.toast(
+        `${plural(lost, "connection")} removed: they would cross the container's border`,
+        "info",
+        true,
+      );
+  }
+
+  layout(): void {
+    this.edit("Arrange", (d) => autoLayout(d, this.kinds));
+    requestAnimationFrame(() => this.view?.fit());
+  }
+
+  undo(): void {
+    const label = this.store.undo();
+    if (label !== null) this.pruneSelection();
+  }
+
+  redo(): void {
+    const label = this.store.redo();
+    if (label !== null) this.pruneSelection();
+  }
+
+  private pruneSelection(): void {
+    const ids = new Set(this.definition.nodes.map((n) => n.id));
+    const keys = new Set(this.definition.edges.map((e) => e.key));
+    const { nodes, edges } = this.ui.get();
+    this.ui.set({
+      nodes: new Set([...nodes].filter((id) => ids.has(id))),
+      edges: new Set([...edges].filter((k) => keys.has(k))),
+    });
+  }
+
+  // Clipboard
+
+  copy(): string | null {
+    const { nodes } = this.ui.get();
+    return nodes.size === 0 ? null : copyNodes(this.definition, nodes);
+  }
+
+  /** Pastes what copy wrote, here or in another workflow. Returns whether the text was that. */
+  paste(text: string, offset = { x: 32, y: 32 }): boolean {
+    const piece = readPiece(text);
+    if (piece === null) return false;
+    const result = paste(
+      this.definition,
+      this.kinds,
+      placeMissing(piece, this.kinds),
+      this.pasteParent(piece),
+      offset,
+    );
+    if (result.roots.length > 0) {
+      this.edit("Paste", () => result.definition);
+      this.select(result.roots);
+    }
+    if (result.skipped.length > 0) this.toast(result.skipped.join(". "));
+    return true;
+  }
+
+  /** Into the selected container; otherwise beside the selection; otherwise the workflow. */
+  private pasteParent(piece: Definition): string {
+    const [only] = this.ui.get().nodes;
+    const node = only === undefined ? undefined : nodeById(this.definition, only);
+    if (node === undefined) return "";
+    const copied = piece.nodes.some((n) => n.id === node.id);
+    return !copied && this.spec(node.type).container !== "" ? node.id : node.parent;
+  }
+
+  duplicate(): void {
+    const text = this.copy();
+    if (text !== null) this.paste(text);
+  }
+
+  // Server
+
+  /** Stores the draft. Returns whether it is stored. */
+  async save(): Promise<boolean> {
+    const { saving, meta } = this.ui.get();
+    if (saving) return false;
+    const sent = this.definition;
+    this.ui.set({ saving: true });
+    try {
+      const w = await saveWorkflow(meta.id, meta.revision, sent);
+      this.store.markSaved(sent);
+      this.ui.set({ meta: metaOf(w) });
+      return true;
+    } catch (err) {
+      this.failed(err, "Not saved");
+      return false;
+    } finally {
+      this.ui.set({ saving: false });
+    }
+  }
+
+  failed(err: unknown, what: string): void {
+    if (err instanceof ApiError && err.status === 409) {
+      this.ui.set({ dialog: { kind: "conflict", conflict: conflictOf(err) } });
+      return;
+    }
+    this.toast(`${what}: ${err instanceof Error ? err.message : String(err)}`, "danger");
+  }
+
+  /** Takes over what the server has; what was here can be brought back with undo. */
+  takeTheirs(w: Workflow): void {
+    const theirs = placeMissing(w.definition, this.kinds);
+    this.edit("Reload", () => theirs);
+    this.store.markSaved(theirs);
+    this.ui.set({ meta: metaOf(w), issues: w.issues, dialog: null });
+    this.pruneSelection();
+  }
+
+  async saveCopy(name: string): Promise<string> {
+    const w = await createWorkflow(encodeDefinition({ ...this.definition, name }));
+    this.store.markSaved(this.definition);
+    return w.id;
+  }
+
+  /** Replaces the draft by a file in any accepted form; undo brings the draft back. */
+  async importText(name: string, document: JsonObject): Promise<void> {
+    const { definition, issues } = await validate(document);
+    if (definition === null) throw new Error("The file holds no workflow");
+    const placed = placeMissing({ ...definition, name: definition.name || name }, this.kinds);
+    this.edit("Import", () => placed);
+    this.ui.set({ issues, dialog: null });
+    this.select([]);
+    requestAnimationFrame(() => this.view?.fit());
+  }
+
+  exportText(): string {
+    return `${stringify(encodeDefinition(this.definition), 2)}\n`;
+  }
+
+  private changed(): void {
+    if (this.definition === this.validated) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.check(), validateDelayMS);
+  }
+
+  /** Asks the server for every finding of the current document. */
+  async check(): Promise<void> {
+    this.running?.abort();
+    const mine = new AbortController();
+    this.running = mine;
+    const d = this.definition;
+    this.ui.set({ validating: true });
+    try {
+      const { issues } = await validate(encodeDefinition(d), mine.signal);
+      if (this.running !== mine) return;
+      this.validated = d;
+      this.ui.set({ issues, validating: false, offline: "" });
+    } catch (err) {
+      if (this.running !== mine) return;
+      const unreadable = err instanceof ApiError && err.issues.length > 0;
+      this.ui.set({
+        validating: false,
+        offline: unreadable ? "" : err instanceof Error ? err.message : String(err),
+        ...(unreadable ? { issues: err.issues } : {}),
+      });
+    }
+  }
+
+  // Toasts
+
+  toast(text: string, tone: Toast["tone"] = "info", undo = false): void {
+    const id = this.nextToast++;
+    this.ui.set({ toasts: [...this.ui.get().toasts.slice(-2), { id, text, tone, undo }] });
+    setTimeout(() => this.dismiss(id), toastMS);
+  }
+
+  dismiss(id: number): void {
+    this.ui.set({ toasts: this.ui.get().toasts.filter((t) => t.id !== id) });
+  }
+
+  /** Where quick-add puts a node when nothing else is said: after the selected one. */
+  addTarget(): AddTarget {
+    const [only] = this.ui.get().nodes;
+    const [edge] = this.ui.get().edges;
+    const node = only === undefined ? undefined : nodeById(this.definition, only);
+    const none = { at: null, parent: "", from: null, edge: null };
+    if (node === undefined) {
+      const source = this.definition.edges.find((e) => e.key === edge)?.source ?? "";
+      return edge === undefined
+        ? none
+        : { ...none, edge, parent: nodeById(this.definition, source)?.parent ?? "" };
+    }
+    const spec = this.spec(node.type);
+    if (spec.container !== "" && !this.definition.nodes.some((n) => n.parent === node.id)) {
+      return { ...none, parent: node.id };
+    }
+    if (!hasOutput(spec)) return { ...none, parent: spec.container === "" ? node.parent : node.id };
+    const used = new Set(this.definition.edges.filter((e) => e.source === node.id).map((e) => e.handle));
+    const handles = handlesOf(spec, node);
+    const handle = (handles.find((h) => !used.has(h.id)) ?? handles[0])?.id ?? "";
+    return { ...none, parent: node.parent, from: { source: node.id, handle } };
+  }
+}
+
+export function metaOf(w: Workflow): Ui["meta"] {
+  const { id, revision, published_version, published_at, updated_at } = w;
+  return { id, revision, published_version, published_at, updated_at };
+}
+
+export function plural(n: number, word: string): string {
+  return `${n} ${word}${n === 1 ? "" : "s"}`;
+}
+
+/** The defaults that a schema gives for required fields: what a new node starts with. */
+function defaultsOf(schema: JsonObject): JsonObject {
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const properties = child(schema, "properties") ?? {};
+  const out: JsonObject = {};
+  for (const [name, s] of Object.entries(properties)) {
+    const value = child({ s }, "s")?.default;
+    if (value !== undefined && required.includes(name)) out[name] = value;
+  }
+  return out;
+}

@@ -1,0 +1,413 @@
+/** Fields that hold several values: names with values, rows, lists. */
+
+import { ArrowDown, ArrowUp, Plus, Trash2 } from "lucide-react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { isObject, type Json, type JsonObject, parse, stringify, text } from "../../graph/json";
+import { initialValue, mainType, propertiesOf, requiredOf, titleOf, withField } from "../../graph/schema";
+import { useIssuesAt, useSuggestions } from "./context";
+import { Editor } from "./editor";
+import type { FieldProps } from "./fields";
+import { AnyField, ObjectFields } from "./form";
+import { hintsOf } from "./hints";
+import { Field, Select, TextInput } from "./parts";
+
+export function IconButton(p: {
+  label: string;
+  onClick: () => void;
+  disabled?: boolean;
+  children: ReactNode;
+}) {
+  return (
+    <button
+      type="button"
+      className="ib"
+      title={p.label}
+      aria-label={p.label}
+      disabled={p.disabled}
+      onClick={p.onClick}
+    >
+      {p.children}
+    </button>
+  );
+}
+
+export function AddButton({ label, onClick }: { label: string; onClick: () => void }) {
+  return (
+    <button type="button" className="bt bt--ghost bt--small" onClick={onClick}>
+      <Plus size={13} aria-hidden="true" /> {label}
+    </button>
+  );
+}
+
+function Tools(p: {
+  what: string;
+  index: number;
+  count: number;
+  onMove: (to: number) => void;
+  onRemove: () => void;
+}) {
+  return (
+    <span className="fl-tools">
+      <IconButton label={`Move ${p.what} up`} disabled={p.index === 0} onClick={() => p.onMove(p.index - 1)}>
+        <ArrowUp size={13} aria-hidden="true" />
+      </IconButton>
+      <IconButton
+        label={`Move ${p.what} down`}
+        disabled={p.index === p.count - 1}
+        onClick={() => p.onMove(p.index + 1)}
+      >
+        <ArrowDown size={13} aria-hidden="true" />
+      </IconButton>
+      <IconButton label={`Remove ${p.what}`} onClick={p.onRemove}>
+        <Trash2 size={13} aria-hidden="true" />
+      </IconButton>
+    </span>
+  );
+}
+
+function moved<T>(items: readonly T[], from: number, to: number): T[] {
+  const out = items.filter((_, i) => i !== from);
+  const item = items[from];
+  if (item !== undefined) out.splice(to, 0, item);
+  return out;
+}
+
+/** A value next to its name: text, or JSON when it is no text. */
+function ValueInput(p: { value: Json; onChange: (v: Json) => void; label: string }) {
+  const suggestions = useSuggestions();
+  const isText = typeof p.value === "string";
+  const [draft, setDraft] = useState(isText ? "" : stringify(p.value));
+  const [bad, setBad] = useState(false);
+  const toggle = () => {
+    if (!isText) {
+      p.onChange(stringify(p.value));
+      return;
+    }
+    const next = tryParse(p.value as string) ?? (p.value as string);
+    setDraft(stringify(next));
+    p.onChange(typeof next === "string" ? [next] : next);
+    if (typeof next === "string") setDraft(stringify([next]));
+  };
+  const change = (v: string) => {
+    if (isText) {
+      p.onChange(v);
+      return;
+    }
+    setDraft(v);
+    const next = tryParse(v);
+    setBad(next === undefined);
+    if (next !== undefined && typeof next !== "string") p.onChange(next);
+  };
+  return (
+    <div className="kv-value">
+      <Editor
+        key={isText ? "text" : "json"}
+        value={isText ? (p.value as string) : draft}
+        onChange={change}
+        language={isText ? "template" : "json"}
+        label={p.label}
+        lines={1}
+        suggestions={suggestions}
+        invalid={bad}
+      />
+      <button
+        type="button"
+        className="kv-type"
+        title={
+          isText ? "Text or a template. Click for JSON" : "JSON: a number, a list, an object. Click for text"
+        }
+        aria-label={`${p.label} is ${isText ? "text" : "JSON"}; change`}
+        onClick={toggle}
+      >
+        {isText ? "Aa" : "{ }"}
+      </button>
+    </div>
+  );
+}
+
+function tryParse(v: string): Json | undefined {
+  try {
+    return parse(v);
+  } catch {
+    return undefined;
+  }
+}
+
+type Row = { id: number; name: string; value: Json };
+
+/** Names and values. Rows keep their place while a name is empty or doubled. */
+export function KeyValueField(p: FieldProps) {
+  const hints = hintsOf(p.schema);
+  const issues = useIssuesAt(p.path, true);
+  const [rows, setRows] = useState<Row[]>(() => toRows(p.value));
+  const sent = useRef(p.value);
+  useEffect(() => {
+    if (p.value === sent.current) return;
+    sent.current = p.value;
+    setRows(toRows(p.value));
+  }, [p.value]);
+  const update = (next: Row[]) => {
+    setRows(next);
+    const fields = next.filter((r) => r.name !== "").map((r) => [r.name, r.value] as const);
+    const value = fields.length === 0 && !p.required ? undefined : Object.fromEntries(fields);
+    sent.current = value;
+    p.onChange(value);
+  };
+  const set = (id: number, fields: Partial<Row>) =>
+    update(rows.map((r) => (r.id === id ? { ...r, ...fields } : r)));
+  const twice = (name: string) => name !== "" && rows.filter((r) => r.name === name).length > 1;
+  return (
+    <Field label={p.label} hint={hints.help} required={p.required === true} issues={issues}>
+      {rows.map((r) => (
+        <div className="kv" key={r.id}>
+          <TextInput
+            value={r.name}
+            label={`Name in ${p.label}`}
+            placeholder="name"
+            mono
+            invalid={twice(r.name)}
+            onChange={(name) => set(r.id, { name })}
+          />
+          <ValueInput
+            value={r.value}
+            label={`Value of ${r.name || "the new entry"}`}
+            onChange={(value) => set(r.id, { value })}
+          />
+          <IconButton
+            label={`Remove ${r.name || "entry"}`}
+            onClick={() => update(rows.filter((x) => x.id !== r.id))}
+          >
+            <Trash2 size={13} aria-hidden="true" />
+          </IconButton>
+        </div>
+      ))}
+      <AddButton
+        label="Add"
+        onClick={() =>
+          setRows([...rows, { id: 1 + Math.max(0, ...rows.map((r) => r.id)), name: "", value: "" }])
+        }
+      />
+    </Field>
+  );
+}
+
+function toRows(v: Json | undefined): Row[] {
+  return Object.entries(isObject(v) ? v : {}).map(([name, value], id) => ({ id, name, value }));
+}
+
+/** Unary operators have nothing to compare with. */
+const unary = new Set(["is_empty", "is_not_empty"]);
+
+/** Compact rows of a few fields side by side: conditions and the like. */
+export function RowsField(p: FieldProps) {
+  const hints = hintsOf(p.schema);
+  const issues = useIssuesAt(p.path, false);
+  const items = Array.isArray(p.value) ? p.value : [];
+  const schema = isObject(p.schema.items) ? p.schema.items : {};
+  const set = (next: Json[]) => p.onChange(next.length === 0 && !p.required ? undefined : next);
+  return (
+    <Field label={p.label} hint={hints.help} required={p.required === true} issues={issues}>
+      {items.map((item, i) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: rows have no id of their own.
+        <RowFields
+          key={i}
+          item={isObject(item) ? item : {}}
+          schema={schema}
+          path={`${p.path}[${i}]`}
+          label={`${p.label} ${i + 1}`}
+          onChange={(v) => set(items.map((x, j) => (j === i ? v : x)))}
+          tools={
+            <Tools
+              what="row"
+              index={i}
+              count={items.length}
+              onMove={(to) => set(moved(items, i, to))}
+              onRemove={() => set(items.filter((_, j) => j !== i))}
+            />
+          }
+        />
+      ))}
+      <AddButton label="Add row" onClick={() => set([...items, initialValue(schema) ?? {}])} />
+    </Field>
+  );
+}
+
+function RowFields(p: {
+  item: JsonObject;
+  schema: JsonObject;
+  path: string;
+  label: string;
+  onChange: (v: JsonObject) => void;
+  tools: ReactNode;
+}) {
+  const suggestions = useSuggestions();
+  const issues = useIssuesAt(p.path, true);
+  const hideRight = unary.has(text(p.item, "operator"));
+  return (
+    <div className="fr">
+      <div className="fr-fields">
+        {propertiesOf(p.schema).map(([name, s]) => {
+          const value = p.item[name];
+          const label = `${titleOf(s, name)} of ${p.label}`;
+          if (name === "right" && hideRight) return null;
+          if (Array.isArray(s.enum)) {
+            const options = s.enum.map((v) => ({ value: String(v), label: String(v).replace(/_/g, " ") }));
+            const current =
+              value === undefined ? String(s.default ?? options[0]?.value ?? "") : String(value);
+            return (
+              <Select
+                key={name}
+                label={label}
+                value={current}
+                options={options}
+                onChange={(v) => p.onChange({ ...p.item, [name]: v })}
+              />
+            );
+          }
+          const language =
+            s["x-mode"] === "expression" ? "expression" : s["x-mode"] === "literal" ? "plain" : "template";
+          return (
+            <Editor
+              key={name}
+              label={label}
+              placeholder={titleOf(s, name)}
+              language={language}
+              lines={1}
+              suggestions={suggestions}
+              value={value === undefined ? "" : typeof value === "string" ? value : stringify(value)}
+              onChange={(v) => p.onChange(withField(p.item, name, fromCell(v, s)))}
+            />
+          );
+        })}
+        {p.tools}
+      </div>
+      {issues.map((i) => (
+        <p key={i.field + i.message} className="ff-issue" data-severity={i.severity}>
+          {i.message}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+/** A cell that may be of any type reads 12, true and null as such; text stays text. */
+function fromCell(v: string, schema: JsonObject): Json {
+  if (mainType(schema) !== "" && mainType(schema) !== "number") return v;
+  const parsed = tryParse(v);
+  return parsed === undefined || typeof parsed === "object" ? v : parsed;
+}
+
+/** A list of anything. Texts are one line each; objects are cards. */
+export function ListField(p: FieldProps) {
+  const hints = hintsOf(p.schema);
+  const issues = useIssuesAt(p.path, false);
+  const items = Array.isArray(p.value) ? p.value : [];
+  const schema = isObject(p.schema.items) ? p.schema.items : {};
+  const set = (next: Json[]) => p.onChange(next.length === 0 && !p.required ? undefined : next);
+  if (p.value !== undefined && !Array.isArray(p.value))
+    return <AnyField {...p} schema={{ ...p.schema, "x-ui": "text" }} />;
+  const one = text(schema, "title") || singular(p.label);
+  return (
+    <Field label={p.label} hint={hints.help} required={p.required === true} issues={issues}>
+      {items.map((item, i) => (
+        <ListItem
+          // biome-ignore lint/suspicious/noArrayIndexKey: entries have no id of their own.
+          key={i}
+          item={item}
+          schema={schema}
+          path={`${p.path}[${i}]`}
+          label={`${one} ${i + 1}`}
+          onChange={(v) => set(items.map((x, j) => (j === i ? v : x)))}
+          tools={
+            <Tools
+              what={`${one} ${i + 1}`}
+              index={i}
+              count={items.length}
+              onMove={(to) => set(moved(items, i, to))}
+              onRemove={() => set(items.filter((_, j) => j !== i))}
+            />
+          }
+        />
+      ))}
+      <AddButton
+        label={`Add ${one.toLowerCase()}`}
+        onClick={() => set([...items, initialValue(schema) ?? emptyOf(schema)])}
+      />
+    </Field>
+  );
+}
+
+function singular(label: string): string {
+  if (/ies$/.test(label)) return label.replace(/ies$/, "y");
+  if (/(?:s|x|ch|sh)es$/.test(label) && !/cases$/i.test(label)) return label.replace(/es$/, "");
+  return label.replace(/s$/, "");
+}
+
+function emptyOf(schema: JsonObject): Json {
+  return mainType(schema) === "object" ? {} : "";
+}
+
+function ListItem(p: {
+  item: Json;
+  schema: JsonObject;
+  path: string;
+  label: string;
+  onChange: (v: Json) => void;
+  tools: ReactNode;
+}) {
+  if (mainType(p.schema) === "object" && propertiesOf(p.schema).length > 0) {
+    return (
+      <fieldset className="fc">
+        <legend className="sr">{p.label}</legend>
+        <div className="fc-head">
+          <span>{p.label}</span>
+          {p.tools}
+        </div>
+        <ObjectFields
+          schema={p.schema}
+          value={isObject(p.item) ? p.item : {}}
+          onChange={p.onChange}
+          path={p.path}
+        />
+      </fieldset>
+    );
+  }
+  return (
+    <div className="fl">
+      <AnyField
+        schema={p.schema}
+        value={p.item}
+        path={p.path}
+        label={p.label}
+        required
+        onChange={(v) => p.onChange(v ?? "")}
+      />
+      {p.tools}
+    </div>
+  );
+}
+
+export function ObjectField(p: FieldProps) {
+  const issues = useIssuesAt(p.path, false);
+  const hints = hintsOf(p.schema);
+  const required = requiredOf(p.schema);
+  return (
+    <fieldset className="fc">
+      <legend className="fc-legend">{p.label}</legend>
+      {hints.help !== "" && <p className="ff-hint">{hints.help}</p>}
+      <ObjectFields
+        schema={p.schema}
+        value={isObject(p.value) ? p.value : {}}
+        path={p.path}
+        onChange={(v) =>
+          p.onChange(Object.keys(v).length === 0 && !p.required && required.size === 0 ? undefined : v)
+        }
+      />
+      {issues.map((i) => (
+        <p key={i.message} className="ff-issue" data-severity={i.severity}>
+          {i.message}
+        </p>
+      ))}
+    </fieldset>
+  );
+}
