@@ -88,7 +88,8 @@ type Expression struct{ expression }
 // Document is a JSON value whose strings may hold templates. Safe for concurrent use.
 type Document struct{ document }
 
-// CompileExpression compiles source, cached by text. The error is a *SyntaxError.
+// CompileExpression compiles source. The error is a *SyntaxError. Compile once per
+// version of a workflow and keep the result: nothing is cached here.
 func CompileExpression(source string, o Options) (*Expression, error) {
 	return compileExpression(source, o)
 }
@@ -121,6 +122,9 @@ func (d *Document) Static() bool { return d.static() }
 
 // Expression returns the compiled expression at a field path, or nil.
 func (d *Document) Expression(field string) *Expression { return d.expressionAt(field) }
+
+// Expressions lists the field paths that hold expressions, sorted.
+func (d *Document) Expressions() []string { return d.expressionFields() }
 
 // References lists what the document mentions, in field order.
 func (d *Document) References() []Reference { return d.references() }
