@@ -18,7 +18,7 @@ import type { Position } from "../graph/definition";
 import { updateEdge } from "../graph/edit";
 import { worst } from "../graph/issue";
 import { absolutePositions } from "../graph/layout";
-import { whyNotConnect } from "../graph/rules";
+import { type Connection, whyNotConnect } from "../graph/rules";
 import { metrics, sizesOf } from "../graph/sizes";
 import { ancestors, nodeById, whyNotInside, whyNotMove, withDescendants } from "../graph/tree";
 import type { Builder } from "./builder";
@@ -132,15 +132,13 @@ function moveTo<T extends { position: Position | null }>(n: T, p: Position | und
   return p === undefined ? n : { ...n, position: { ...n.position, ...p } };
 }
 
+function read(c: FlowConnection | LineEdge): Connection {
+  return { source: c.source, target: c.target, handle: fromHandle(c.sourceHandle) };
+}
+
 /** Connecting: valid ends light up, a drop on nothing offers a new step. */
 function useConnecting(b: Builder) {
   const flow = useReactFlow<CardNode, LineEdge>();
-  const read = (c: FlowConnection | LineEdge) => ({
-    source: c.source,
-    target: c.target,
-    handle: fromHandle(c.sourceHandle),
-  });
-
   const isValid = useCallback(
     (c: FlowConnection | LineEdge) => whyNotConnect(b.definition, b.kinds, read(c)) === null,
     [b],

@@ -290,7 +290,6 @@ function StringInput(p: InputProps & { id: string; label: string; hint: string }
     id: p.id,
     value: shown,
     "aria-invalid": p.issues.length > 0 || undefined,
-    // biome-ignore lint/a11y/noAutofocus: the dialog was opened to fill its form.
     autoFocus: p.first,
   };
   return (

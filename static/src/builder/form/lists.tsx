@@ -208,7 +208,6 @@ export function RowsField(p: FieldProps) {
   return (
     <Field label={p.label} hint={hints.help} required={p.required === true} issues={issues}>
       {items.map((item, i) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: rows have no id of their own.
         <RowFields
           key={i}
           item={isObject(item) ? item : {}}
@@ -311,7 +310,6 @@ export function ListField(p: FieldProps) {
     <Field label={p.label} hint={hints.help} required={p.required === true} issues={issues}>
       {items.map((item, i) => (
         <ListItem
-          // biome-ignore lint/suspicious/noArrayIndexKey: entries have no id of their own.
           key={i}
           item={item}
           schema={schema}

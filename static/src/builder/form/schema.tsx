@@ -132,7 +132,6 @@ function SchemaFields(p: { value: JsonObject; onChange: (v: JsonObject | null) =
     <>
       {entries.map((e, i) => (
         <SchemaRow
-          // biome-ignore lint/suspicious/noArrayIndexKey: a name changes while it is typed.
           key={i}
           entry={e}
           taken={entries.some((o, j) => j !== i && o.name === e.name)}
