@@ -23,6 +23,7 @@ import {
 import { edgeIndex, type Issue } from "../graph/issue";
 import { child, type JsonObject, stringify } from "../graph/json";
 import { absolutePositions, autoLayout, placeMissing } from "../graph/layout";
+import { makeRoom } from "../graph/room";
 import { type Connection, whyNotConnect } from "../graph/rules";
 import { cardSize, metrics, sizesOf, snap } from "../graph/sizes";
 import { handlesOf, hasInput, hasOutput, type Kinds, type Spec, specOf } from "../graph/spec";
@@ -40,6 +41,8 @@ export type View = {
   center(): { x: number; y: number };
   fit(ids?: readonly string[]): void;
   zoom(by: number | "reset"): void;
+  /** Puts the keyboard focus on a node once it is drawn. */
+  focus(id: string): void;
 };
 
 export class Builder {
@@ -118,6 +121,11 @@ export class Builder {
     this.store.edit(label, change, key);
   }
 
+  /** An edit after which a container may be larger than before: what is beside it moves on. */
+  private arrange(label: string, change: (d: Definition) => Definition): void {
+    this.edit(label, (d) => makeRoom(d, change(d), this.kinds));
+  }
+
   /** Adds a node of a kind and selects it. Where it can't go it is said why. */
   add(type: string, target: AddTarget): void {
     const spec = this.spec(type);
@@ -133,9 +141,10 @@ export class Builder {
       return;
     }
     const node = this.fresh(spec, target);
-    this.edit(`Add ${spec.title}`, (x) => this.place(x, spec, node, target));
+    this.arrange(`Add ${spec.title}`, (x) => this.place(x, spec, node, target));
     this.select([node.id]);
     this.ui.set({ adding: null, sheet: true });
+    this.view?.focus(node.id);
   }
 
   private fresh(spec: Spec, target: AddTarget): FlowNode {
@@ -241,7 +250,7 @@ export class Builder {
       this.moveInto(moved, parent, positions);
       return;
     }
-    this.edit("Move", (d) => moveNodes(d, this.inBounds(d, positions)));
+    this.arrange("Move", (d) => moveNodes(d, this.inBounds(d, positions)));
   }
 
   private inBounds(d: Definition, positions: ReadonlyMap<string, Position>): Map<string, Position> {
@@ -274,7 +283,7 @@ export class Builder {
     if (dragged === undefined && parent !== "") {
       for (const id of ids) positions.set(id, this.freeInside(parent));
     }
-    this.edit("Move into container", (d) => reparent(d, ids, parent, positions));
+    this.arrange("Move into container", (d) => reparent(d, ids, parent, positions));
     const lost = before.edges.length - this.definition.edges.length;
     if (lost > 0)
       this.toast(
@@ -328,7 +337,7 @@ export class Builder {
       offset,
     );
     if (result.roots.length > 0) {
-      this.edit("Paste", () => result.definition);
+      this.arrange("Paste", () => result.definition);
       this.select(result.roots);
     }
     if (result.skipped.length > 0) this.toast(result.skipped.join(". "));

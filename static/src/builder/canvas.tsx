@@ -10,6 +10,7 @@ import {
   type OnConnectEnd,
   type OnNodeDrag,
   ReactFlow,
+  type ReactFlowInstance,
   SelectionMode,
   useReactFlow,
 } from "@xyflow/react";
@@ -228,17 +229,52 @@ function useView(b: Builder, box: React.RefObject<HTMLDivElement | null>): void 
       },
       fit(ids) {
         const nodes = ids ? { nodes: ids.map((id) => ({ id })) } : {};
-        void flow.fitView({ ...nodes, padding: 0.2, maxZoom: 1, duration });
+        void flow.fitView({ ...nodes, padding: ids ? 0.4 : 0.08, maxZoom: 1, duration });
       },
       zoom(by) {
         const zoom = by === "reset" ? 1 : flow.getZoom() * by;
         void flow.zoomTo(zoom, { duration });
+      },
+      focus(id) {
+        setTimeout(() => {
+          const el = box.current?.querySelector<HTMLElement>(
+            `.react-flow__node[data-id="${CSS.escape(id)}"]`,
+          );
+          el?.focus({ preventScroll: true });
+        }, 50);
       },
     };
     return () => {
       b.view = null;
     };
   }, [b, flow, box]);
+}
+
+/** Below this a title can't be read. */
+const readable = 0.55;
+
+/** Shows all of it, or where it starts when all of it would be too small to read. */
+function open(flow: ReactFlowInstance<CardNode, LineEdge>, box: HTMLElement | null, b: Builder): void {
+  if (box === null || b.definition.nodes.length === 0) return;
+  const bounds = flow.getNodesBounds(b.definition.nodes.map((n) => n.id));
+  const { width, height } = box.getBoundingClientRect();
+  const pad = 40;
+  const fits = Math.min((width - 2 * pad) / bounds.width, (height - 2 * pad) / bounds.height);
+  if (fits >= readable) {
+    const zoom = Math.min(1, fits);
+    const x = (width - bounds.width * zoom) / 2 - bounds.x * zoom;
+    void flow.setViewport({ x, y: (height - bounds.height * zoom) / 2 - bounds.y * zoom, zoom });
+    return;
+  }
+  const start = b.definition.nodes.find((n) => n.type === "trigger")?.position ?? {
+    x: bounds.x,
+    y: bounds.y,
+  };
+  const y =
+    bounds.height * readable < height - 2 * pad
+      ? height / 2 - (bounds.y + bounds.height / 2) * readable
+      : height / 2 - start.y * readable;
+  void flow.setViewport({ x: pad - bounds.x * readable, y, zoom: readable });
 }
 
 function useFlowNodes(b: Builder, drag: ReadonlyMap<string, Position> | null): CardNode[] {
@@ -303,8 +339,7 @@ export function Canvas() {
         connectionRadius={32}
         snapToGrid
         snapGrid={grid}
-        fitView
-        fitViewOptions={{ padding: 0.2, maxZoom: 1 }}
+        onInit={(flow) => void open(flow, box.current, b)}
         minZoom={0.1}
         maxZoom={2}
         selectionMode={SelectionMode.Partial}

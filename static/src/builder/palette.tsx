@@ -96,7 +96,7 @@ export function Palette() {
                 <span className="bn-icon">
                   <KindIcon name={s.icon} size={14} />
                 </span>
-                {s.title}
+                <span className="pl-title">{s.title}</span>
               </button>
             ))}
           </section>

@@ -1,25 +1,47 @@
 /** Automatic layout: every body by itself, from the innermost outwards. */
 
 import dagre from "@dagrejs/dagre";
-import type { Definition, FlowNode, Position } from "./definition";
+import type { Definition, FlowEdge, FlowNode, Position } from "./definition";
 import { metrics, portOffset, type Size, sizesOf, snap } from "./sizes";
 import { handlesOf, type Kinds, specOf } from "./spec";
 import { childrenOf, parentsFirst } from "./tree";
 
 const gap = { between: 40, ranks: 72 };
 
-/** Edges in the order of their source's handles, so that "then" is drawn above "else". */
-function bodyEdges(d: Definition, kinds: Kinds, nodes: readonly FlowNode[]): [string, string][] {
+/** The room that the condition on an edge takes: canvases cut longer ones off. */
+function labelOf(e: FlowEdge): { width: number; height: number; labelpos: "c" } {
+  const width = e.condition === "" ? 0 : Math.min(180, 24 + e.condition.length * 7);
+  return { width, height: width === 0 ? 0 : 20, labelpos: "c" };
+}
+
+/** The edges of one body, in the order of their source's handles. */
+function bodyEdges(d: Definition, kinds: Kinds, nodes: readonly FlowNode[]): FlowEdge[] {
   const byId = new Map(nodes.map((n) => [n.id, n]));
-  const rank = (source: string, handle: string): number => {
-    const n = byId.get(source);
-    return n ? handlesOf(specOf(kinds, n.type), n).findIndex((h) => h.id === handle) : 0;
+  const rank = (e: FlowEdge): number => {
+    const n = byId.get(e.source);
+    return n ? handlesOf(specOf(kinds, n.type), n).findIndex((h) => h.id === e.handle) : 0;
   };
   return d.edges
     .filter((e) => byId.has(e.source) && byId.has(e.target) && e.source !== e.target)
-    .map((e) => ({ e, r: rank(e.source, e.handle) }))
+    .map((e) => ({ e, r: rank(e) }))
     .sort((a, b) => a.r - b.r)
-    .map(({ e }) => [e.source, e.target]);
+    .map(({ e }) => e);
+}
+
+/** What follows "then" goes above what follows "else". */
+function orderOf(edges: readonly FlowEdge[]): { left: string; right: string }[] {
+  const out: { left: string; right: string }[] = [];
+  const last = new Map<string, FlowEdge>();
+  const seen = new Set<string>();
+  for (const e of edges) {
+    const before = last.get(e.source);
+    // A step that follows two of them can't be above itself.
+    if (seen.has(e.target)) continue;
+    seen.add(e.target);
+    if (before && before.handle !== e.handle) out.push({ left: before.target, right: e.target });
+    last.set(e.source, e);
+  }
+  return out;
 }
 
 /** Places the nodes of one body, from left to right, with the corner at 0,0. */
@@ -40,8 +62,9 @@ function layoutBody(
     // Centred on the port, so that the edges of a chain are straight lines.
     g.setNode(n.id, { width: size.width, height: 2 * Math.max(port, size.height - port) });
   }
-  for (const [source, target] of bodyEdges(d, kinds, nodes)) g.setEdge(source, target);
-  dagre.layout(g);
+  const edges = bodyEdges(d, kinds, nodes);
+  for (const e of edges) g.setEdge(e.source, e.target, labelOf(e));
+  dagre.layout(g, { constraints: orderOf(edges) });
   const out = new Map<string, Position>();
   for (const n of nodes) {
     const at = g.node(n.id);

@@ -18,7 +18,6 @@ import { ApiError, startRun } from "../api";
 import { useBuilder, useDocument, useUi } from "../context";
 import { JsonInput } from "../form/fields";
 import { Field, IssueLines, Select, Tabs, TextInput, Toggle } from "../form/parts";
-import { mod } from "../keys";
 import { Modal } from "./modal";
 
 /** The input of the last run of each workflow, for this browser tab. */
@@ -144,9 +143,6 @@ export function RunDialog() {
           <JsonInput value={value} onChange={(v) => setValue(v ?? {})} label="Input" lines={10} autoFocus />
         </>
       )}
-      <p className="ff-hint">
-        <kbd>{mod}Enter</kbd> in the builder opens this.
-      </p>
     </Modal>
   );
 }

@@ -55,9 +55,10 @@ const theme = EditorView.theme({
   "&": { fontSize: "13px", backgroundColor: "transparent", color: "var(--bld-text)", maxHeight: "420px" },
   "&.cm-focused": { outline: "none" },
   ".cm-content": { caretColor: "var(--bld-text)", padding: "6px 0", fontFamily: "var(--bld-mono)" },
-  ".cm-prose .cm-content": { fontFamily: "inherit" },
   ".cm-line": { padding: "0 10px" },
   ".cm-scroller": { lineHeight: "20px", fontFamily: "var(--bld-mono)", overflow: "auto" },
+  "&.cm-prose .cm-content, &.cm-prose .cm-scroller": { fontFamily: "var(--bld-sans)" },
+  "&.cm-prose .cm-template": { fontFamily: "var(--bld-mono)", fontSize: "12px" },
   ".cm-cursor": { borderLeftColor: "var(--bld-text)" },
   ".cm-selectionBackground, &.cm-focused .cm-selectionBackground, ::selection": {
     background: "var(--bld-selection) !important",
@@ -136,8 +137,8 @@ function extensions(p: EditorProps, latest: { current: EditorProps }): Extension
   const out: Extension[] = [
     theme,
     history(),
-    bracketMatching(),
     EditorState.tabSize.of(2),
+    EditorView.lineWrapping,
     autocompletion({
       override: [completer(p.language, () => latest.current.suggestions ?? [])],
       icons: false,
@@ -163,6 +164,8 @@ function extensions(p: EditorProps, latest: { current: EditorProps }): Extension
       autocapitalize: "off",
     }),
   ];
+  if (p.language !== "template" && p.language !== "plain") out.push(bracketMatching());
+  else out.push(EditorView.editorAttributes.of({ class: "cm-prose" }));
   if (p.placeholder) out.push(placeholderText(p.placeholder));
   if (p.language !== "expression" && p.language !== "plain") out.push(templates);
   if (p.language === "json") out.push(json(), syntaxHighlighting(highlight));
@@ -174,7 +177,7 @@ function extensions(p: EditorProps, latest: { current: EditorProps }): Extension
         t.newDoc.lines > 1 ? [t, { changes: joinLines(t.newDoc.toString()), sequential: true }] : t,
       ),
     );
-  } else out.push(EditorView.lineWrapping);
+  }
   return out;
 }
 

@@ -2,7 +2,7 @@
 
 import { ArrowDown, ArrowUp, Plus, Trash2 } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { isObject, type Json, type JsonObject, parse, stringify, text } from "../../graph/json";
+import { isObject, type Json, type JsonObject, list, parse, stringify, text } from "../../graph/json";
 import { initialValue, mainType, propertiesOf, requiredOf, titleOf, withField } from "../../graph/schema";
 import { useIssuesAt, useSuggestions } from "./context";
 import { Editor } from "./editor";
@@ -300,7 +300,8 @@ function fromCell(v: string, schema: JsonObject): Json {
 export function ListField(p: FieldProps) {
   const hints = hintsOf(p.schema);
   const issues = useIssuesAt(p.path, false);
-  const items = Array.isArray(p.value) ? p.value : [];
+  // What a field defaults to is shown as its entries: editing one makes them its own.
+  const items = Array.isArray(p.value) ? p.value : list(p.schema, "default");
   const schema = isObject(p.schema.items) ? p.schema.items : {};
   const set = (next: Json[]) => p.onChange(next.length === 0 && !p.required ? undefined : next);
   if (p.value !== undefined && !Array.isArray(p.value))
