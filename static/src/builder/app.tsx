@@ -20,7 +20,7 @@ function Toasts() {
       {toasts.map((t) => (
         <div key={t.id} className="bld-toast" data-tone={t.tone}>
           <span>{t.text}</span>
-          {t.undo && (
+          {t.undo !== null && (
             <button
               type="button"
               className="bt-link"

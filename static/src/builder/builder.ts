@@ -418,6 +418,9 @@ export class Builder {
   }
 
   private changed(): void {
+    // An undo that is offered means the edit it was offered for, and no later one.
+    const toasts = this.ui.get().toasts.filter((t) => t.undo === null || t.undo === this.definition);
+    if (toasts.length < this.ui.get().toasts.length) this.ui.set({ toasts });
     if (this.definition === this.validated) return;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.check(), validateDelayMS);
@@ -450,7 +453,9 @@ export class Builder {
 
   toast(text: string, tone: Toast["tone"] = "info", undo = false): void {
     const id = this.nextToast++;
-    this.ui.set({ toasts: [...this.ui.get().toasts.slice(-2), { id, text, tone, undo }] });
+    const others = this.ui.get().toasts.filter((t) => t.text !== text);
+    const toast = { id, text, tone, undo: undo ? this.definition : null };
+    this.ui.set({ toasts: [...others.slice(-2), toast] });
     setTimeout(() => this.dismiss(id), toastMS);
   }
 

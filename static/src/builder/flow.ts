@@ -136,6 +136,8 @@ export function toEdges(
         sourceHandle: handle ? toHandle(handle.id) : anyHandle,
         targetHandle: "in",
         selected: selected.has(e.key),
+        // Above the containers of its body, below what is in them.
+        zIndex: 1,
         ariaLabel: `Connection from ${source.label || e.source} to ${byId.get(e.target)?.label || e.target}`,
         data: {
           edge: e,

@@ -1,5 +1,6 @@
 /** What the builder shows beside the document: selection, dialogs, findings. */
 
+import type { Definition } from "../graph/definition";
 import type { Issue } from "../graph/issue";
 import type { Conflict } from "./api";
 
@@ -22,7 +23,13 @@ export type Dialog =
   | { kind: "import"; text: string; name: string }
   | { kind: "connect"; source: string };
 
-export type Toast = { id: number; tone: "info" | "success" | "danger"; text: string; undo: boolean };
+export type Toast = {
+  id: number;
+  tone: "info" | "success" | "danger";
+  text: string;
+  /** The document that the offered undo leads away from; null offers none. */
+  undo: Definition | null;
+};
 
 export type Meta = {
   id: string;

@@ -3,6 +3,9 @@
 import { X } from "lucide-react";
 import { type ReactNode, useEffect, useId, useRef } from "react";
 
+/** Where the focus starts: what is to be filled in, otherwise the main button. */
+const first = ":is(.dg-body, .qa-search) :is(input, textarea, select), .dg-foot .bt--primary:enabled";
+
 export function Modal(p: {
   title: string;
   onClose: () => void;
@@ -17,6 +20,7 @@ export function Modal(p: {
     const el = ref.current;
     const before = document.activeElement;
     if (el && !el.open) el.showModal();
+    el?.querySelector<HTMLElement>(first)?.focus();
     return () => {
       el?.close();
       if (before instanceof HTMLElement) before.focus({ preventScroll: true });
