@@ -76,6 +76,8 @@ type Reference struct {
 	Path string
 	// Optional is set when the expression handles its absence (?? or ?.).
 	Optional bool
+	// Fallback is set for what stands to the right of ??: one alternative of several.
+	Fallback bool
 	// Field is the config field, for references of a Document.
 	Field string
 	// Offset is the byte offset in the source.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // path is a reference without operators: a root and the keys after it.
@@ -111,6 +113,18 @@ func parsePath(text string, steps map[string]bool) (path, bool) {
 	if p, ok := dottedStep(text, steps); ok {
 		return p, true
 	}
+	p, ok := plainPath(text)
+	p.ref.Name = NormalName(p.ref.Name)
+	return p, ok
+}
+
+// NormalName brings a name into Unicode normal form C, so that a name typed on two
+// systems is one name. Step ids and variables are compared in this form; keys of
+// values are not touched.
+func NormalName(s string) string { return norm.NFC.String(s) }
+
+// plainPath reads a path by its syntax alone.
+func plainPath(text string) (path, bool) {
 	keys, ok := segments(text)
 	if !ok {
 		return path{}, false

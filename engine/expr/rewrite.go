@@ -241,7 +241,12 @@ func (w *rewriter) rewrite(n ast.Node, lenient bool) ast.Node {
 func (w *rewriter) binary(n *ast.BinaryNode, lenient bool) ast.Node {
 	switch n.Operator {
 	case "??":
-		n.Left, n.Right = w.rewrite(n.Left, true), w.rewrite(n.Right, lenient)
+		n.Left = w.rewrite(n.Left, true)
+		first := len(w.refs)
+		n.Right = w.rewrite(n.Right, lenient)
+		for i := first; i < len(w.refs); i++ {
+			w.refs[i].Fallback = true
+		}
 		return n
 	case "and", "&&", "or", "||":
 		n.Left, n.Right = w.rewrite(n.Left, false), w.rewrite(n.Right, false)
@@ -333,7 +338,7 @@ func keyText(key string) string {
 // reference notes a reference and returns the call that resolves it, with the
 // members that are not part of it.
 func (w *rewriter) reference(name string, members []*ast.MemberNode, lenient bool) (ast.Node, []*ast.MemberNode, string) {
-	ref := Ref{Root: RootVar, Name: name}
+	ref := Ref{Root: RootVar, Name: NormalName(name)}
 	text := name
 	first := func() (string, bool) {
 		if len(members) == 0 {
@@ -351,7 +356,7 @@ func (w *rewriter) reference(name string, members []*ast.MemberNode, lenient boo
 	case RootVars:
 		ref = Ref{Root: RootVars}
 		if key, ok := first(); ok {
-			ref.Name, members = key, members[1:]
+			ref.Name, members = NormalName(key), members[1:]
 			text += keyText(key)
 		}
 	case RootStep, RootLoop, RootSecret, "_node":
@@ -366,7 +371,7 @@ func (w *rewriter) reference(name string, members []*ast.MemberNode, lenient boo
 			root, text = RootNode, string(RootNode)+key
 		}
 		members = members[1:]
-		ref = Ref{Root: root, Name: key, Whole: root == RootNode && len(members) == 0}
+		ref = Ref{Root: root, Name: NormalName(key), Whole: root == RootNode && len(members) == 0}
 	}
 	soft := lenient || (len(members) > 0 && members[0].Optional)
 	full := text
