@@ -11,6 +11,9 @@ import (
 
 // succeed settles a step with its output.
 func (s *state) succeed(st *step, out Output) {
+	if out.Value == nil && st.node.Spec.Type == "end" {
+		out.Value = s.before(st)
+	}
 	raw, err := encodeOutput(out.Value)
 	if err != nil {
 		s.fail(st, &StepError{Code: CodeFailed, Message: "the output is not JSON: " + err.Error()})
@@ -285,6 +288,19 @@ func (s *state) ran(sc *scope, nodes []int) []*step {
 		}
 	}
 	return out
+}
+
+// before is what came into a step: the outputs of the sources of its taken edges.
+func (s *state) before(st *step) json.RawMessage {
+	var from []int
+	for _, i := range st.node.In {
+		e := &s.prog.Edges[i]
+		source := &st.scope.steps[s.prog.pos[e.Source]]
+		if source.rec != nil && slices.Contains(source.rec.Taken, i) && !slices.Contains(from, e.Source) {
+			from = append(from, e.Source)
+		}
+	}
+	return joinOutputs(s.ran(st.scope, from))
 }
 
 func joinOutputs(steps []*step) json.RawMessage {
