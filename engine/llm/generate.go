@@ -281,4 +281,3 @@ func demoText(name, prompt string) string {
 	}
 	return "[Demo model, not an AI] " + name + ": " + Excerpt(prompt)
 }
-
