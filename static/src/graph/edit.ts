@@ -4,7 +4,7 @@ import type { Definition, FlowEdge, FlowNode, Position } from "./definition";
 import { freeId, slug } from "./ids";
 import { renameInConfig, renameInExpression } from "./refs";
 import type { Connection } from "./rules";
-import { type Kinds, specOf } from "./spec";
+import { handlesOf, type Kinds, specOf } from "./spec";
 import { nodeById, withDescendants } from "./tree";
 
 export function nodeIds(d: Definition): Set<string> {
@@ -119,6 +119,28 @@ export function renameNode(d: Definition, kinds: Kinds, from: string, to: string
       target: e.target === from ? to : e.target,
       condition: renameInExpression(e.condition, renames, ids),
     })),
+  };
+}
+
+/**
+ * Changes a node's config. Where that renames an output (the id of a case, of an
+ * answer), the edges that leave by it follow.
+ */
+export function setConfig(d: Definition, kinds: Kinds, id: string, config: FlowNode["config"]): Definition {
+  const node = nodeById(d, id);
+  if (node === undefined) return d;
+  const spec = specOf(kinds, node.type);
+  const before = handlesOf(spec, node);
+  const after = handlesOf(spec, { ...node, config });
+  const changed = before.flatMap((h, i) => (h.id === after[i]?.id ? [] : [i]));
+  const next = updateNode(d, id, { config });
+  const [at] = changed;
+  const [from, to] = [before[at ?? -1]?.id, after[at ?? -1]?.id];
+  if (changed.length !== 1 || before.length !== after.length || from === undefined || to === undefined)
+    return next;
+  return {
+    ...next,
+    edges: next.edges.map((e) => (e.source === id && e.handle === from ? { ...e, handle: to } : e)),
   };
 }
 

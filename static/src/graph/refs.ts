@@ -4,6 +4,7 @@
  */
 
 import { isObject, type Json, type JsonObject, RawNumber } from "./json";
+import { below, itemsOf } from "./schema";
 
 export type Renames = ReadonlyMap<string, string>;
 
@@ -68,43 +69,37 @@ export function renameInTemplate(source: string, renames: Renames, ids: Iterable
   );
 }
 
-/** The x-mode of a schema's property, item or value. */
-function mode(schema: JsonObject | undefined): string {
-  const v = schema?.["x-mode"];
-  return typeof v === "string" ? v : "";
-}
-
-function below(schema: JsonObject | undefined, key: string): JsonObject | undefined {
-  const properties = schema?.properties;
-  const found = isObject(properties) ? properties[key] : undefined;
-  if (isObject(found)) return found;
-  const rest = schema?.additionalProperties;
-  return isObject(rest) ? rest : undefined;
+/** The schema of a property: declared, or what further properties have. */
+function propertyOf(schema: JsonObject, key: string): JsonObject {
+  const properties = schema.properties;
+  const declared = isObject(properties) ? properties[key] : undefined;
+  return below(schema, declared ?? schema.additionalProperties);
 }
 
 /** Rewrites every string of a config by the mode that its schema gives. */
 export function renameInConfig<T extends Json>(
   value: T,
-  schema: JsonObject | undefined,
+  schema: JsonObject,
   renames: Renames,
   ids: Iterable<string>,
 ): T;
 export function renameInConfig(
   value: Json,
-  schema: JsonObject | undefined,
+  schema: JsonObject,
   renames: Renames,
   ids: Iterable<string>,
 ): Json {
   if (typeof value === "string") {
-    if (mode(schema) === "expression") return renameInExpression(value, renames, ids);
-    return mode(schema) === "literal" ? value : renameInTemplate(value, renames, ids);
+    const mode = schema["x-mode"];
+    if (mode === "expression") return renameInExpression(value, renames, ids);
+    return mode === "literal" ? value : renameInTemplate(value, renames, ids);
   }
   if (Array.isArray(value)) {
-    const items = isObject(schema?.items) ? schema.items : undefined;
+    const items = itemsOf(schema);
     return value.map((v) => renameInConfig<Json>(v, items, renames, ids));
   }
   if (value === null || typeof value !== "object" || value instanceof RawNumber) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([k, v]) => [k, renameInConfig<Json>(v, below(schema, k), renames, ids)]),
+    Object.entries(value).map(([k, v]) => [k, renameInConfig<Json>(v, propertyOf(schema, k), renames, ids)]),
   );
 }

@@ -22,9 +22,23 @@ export function mainType(schema: JsonObject): SchemaType | "" {
     : "";
 }
 
+/** What holds for everything below a schema, unless it is said again there. */
+const inherited = ["x-mode", "x-secret"];
+
+/** A schema inside of another one, with what it takes over. */
+export function below(parent: JsonObject, v: Json | undefined): JsonObject {
+  const own = isObject(v) ? v : {};
+  const over = inherited.filter((k) => own[k] === undefined && parent[k] !== undefined);
+  return over.length === 0 ? own : { ...own, ...Object.fromEntries(over.map((k) => [k, parent[k] ?? null])) };
+}
+
 export function propertiesOf(schema: JsonObject): [string, JsonObject][] {
   const properties = child(schema, "properties") ?? {};
-  return Object.entries(properties).map(([k, v]) => [k, isObject(v) ? v : {}]);
+  return Object.entries(properties).map(([k, v]) => [k, below(schema, v)]);
+}
+
+export function itemsOf(schema: JsonObject): JsonObject {
+  return below(schema, schema.items);
 }
 
 export function requiredOf(schema: JsonObject): Set<string> {

@@ -46,7 +46,7 @@ export const kinds = decodeKinds({
       class: "effect",
       result_key: "text",
       config: { properties: { prompt: { type: "string" }, note: { type: "string", "x-mode": "literal" } } },
-      output: { properties: { text: { type: "string" } } },
+      output: { properties: { text: { type: "string" }, json: {} } },
     },
     { type: "set", title: "Set", group: "Data", class: "pure", config: {} },
   ],

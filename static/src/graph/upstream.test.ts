@@ -18,7 +18,7 @@ test("a step sees what leads to it, and what leads to its containers", () => {
 test("suggestions name the loop, the steps' fields, the input and the variables", () => {
   const d = {
     ...updateNode(sample(), "work", {
-      config: { output_schema: { properties: { score: { type: "number" } } } },
+      config: { output: { properties: { score: { type: "number" } } } },
     }),
     input_schema: { type: "object", properties: { q: { type: "string" }, "odd name": {} } },
     variables: { tone: "kind" },

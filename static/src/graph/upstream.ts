@@ -55,6 +55,12 @@ function fieldsOf(schema: JsonObject | null, base: string, depth = 2): { path: s
   });
 }
 
+/** Output fields whose schema is a setting of the step: a model's answer, an approver's form. */
+const promises = [
+  ["json", "output"],
+  ["data", "schema"],
+] as const;
+
 function stepSuggestions(d: Definition, kinds: Kinds, id: string): Suggestion[] {
   const node = nodeById(d, id);
   if (node === undefined) return [];
@@ -63,10 +69,13 @@ function stepSuggestions(d: Definition, kinds: Kinds, id: string): Suggestion[] 
   const title = node.label || spec.title;
   let schema = spec.output;
   // What a step promises in its own settings is better than what its kind promises.
-  const own = child(node.config, "output_schema");
-  if (own !== undefined && spec.type !== "recipe") {
-    schema = { properties: { ...child(schema ?? undefined, "properties"), json: own } };
-  } else if (own !== undefined) schema = own;
+  for (const [field, setting] of promises) {
+    const own = child(node.config, setting);
+    const properties = child(schema ?? undefined, "properties");
+    if (own !== undefined && properties?.[field] !== undefined) {
+      schema = { properties: { ...properties, [field]: own } };
+    }
+  }
   if (spec.type === "trigger") schema = isObject(d.input_schema) ? d.input_schema : null;
   if (spec.type === "set") {
     const values = child(node.config, "values") ?? {};

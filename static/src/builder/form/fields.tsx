@@ -3,9 +3,9 @@
 import { Braces } from "lucide-react";
 import { useEffect, useId, useRef, useState } from "react";
 import {
+  child,
   equal,
   isNumber,
-  isObject,
   type Json,
   type JsonObject,
   list,
@@ -13,7 +13,8 @@ import {
   RawNumber,
   stringify,
 } from "../../graph/json";
-import { mainType, typesOf } from "../../graph/schema";
+import { typesOf } from "../../graph/schema";
+import type { Suggestion } from "../../graph/upstream";
 import { useChoices, useFocus, useIssuesAt, useSuggestions } from "./context";
 import { Editor, type Language } from "./editor";
 import { hintsOf } from "./hints";
@@ -54,10 +55,13 @@ function InsertButton({ onClick, label }: { onClick: () => void; label: string }
   );
 }
 
+const secret: Suggestion = { path: "secret.", detail: "a stored secret, by name", group: "run" };
+
 export function TemplateField(p: FieldProps & { language: Language; lines: number }) {
   const hints = hintsOf(p.schema);
   const issues = useIssuesAt(p.path, false);
-  const suggestions = useSuggestions();
+  const names = useSuggestions();
+  const suggestions = p.schema["x-secret"] === true ? [...names, secret] : names;
   const focus = useFocus(p.path);
   const insert = useRef<(() => void) | null>(null);
   const literal = p.schema["x-mode"] === "literal";
@@ -141,9 +145,7 @@ export function SwitchField(p: FieldProps) {
 }
 
 function optionsOf(schema: JsonObject): { value: string; label: string; json: Json }[] {
-  const ui = schema["x-ui"];
-  const labels =
-    isObject(ui) && isObject(ui.labels) ? ui.labels : isObject(schema["x-labels"]) ? schema["x-labels"] : {};
+  const labels = child(schema, "x-labels") ?? {};
   return list(schema, "enum").map((json) => {
     const value = asText(json);
     const label = labels[value];
@@ -258,27 +260,20 @@ export function MillisInput(p: {
   );
 }
 
-/** Milliseconds where the schema says number; otherwise text such as "90s" or a template. */
+/** A length of time as text: "90s", "1h30m", "2d", a number of seconds, or a template. */
 export function DurationField(p: FieldProps) {
-  const id = useId();
-  const hints = hintsOf(p.schema);
-  const issues = useIssuesAt(p.path, true);
-  const numeric = ["number", "integer"].includes(mainType(p.schema)) && typeof p.value !== "string";
-  if (!numeric) {
-    const schema = hints.placeholder === "" ? { ...p.schema, "x-placeholder": "30s, 5m, 2h, 1d" } : p.schema;
-    return <TemplateField {...p} schema={schema} language="template" lines={1} />;
-  }
-  return (
-    <Field label={p.label} htmlFor={id} hint={hints.help} required={p.required === true} issues={issues}>
-      <MillisInput
-        id={id}
-        label={p.label}
-        value={isNumber(p.value) ? Number(p.value) : null}
-        placeholder={p.schema.default === undefined ? "" : asText(p.schema.default)}
-        onChange={(ms) => p.onChange(ms ?? undefined)}
-      />
-    </Field>
-  );
+  const ui = { placeholder: "1h30m", ...child(p.schema, "x-ui") };
+  return <TemplateField {...p} schema={{ ...p.schema, "x-ui": ui }} language="template" lines={1} />;
+}
+
+/** A text that is no JSON by itself, such as {{step.draft}}, is shown without quotes. */
+function toJsonText(v: Json | undefined): string {
+  if (v === undefined) return "";
+  return typeof v === "string" && isBare(v) ? v : stringify(v, 2);
+}
+
+function isBare(v: string): boolean {
+  return /^\{\{[\s\S]*\}\}$/.test(v.trim());
 }
 
 /** Any value as JSON text. A text that is no JSON yet stays here and is not applied. */
@@ -287,24 +282,25 @@ export function JsonInput(p: {
   onChange: (v: Json | undefined) => void;
   label: string;
   lines?: number;
+  placeholder?: string;
   check?: (v: Json) => string | null;
   autoFocus?: boolean;
 }) {
   const suggestions = useSuggestions();
-  const [draft, setDraft] = useState(() => (p.value === undefined ? "" : stringify(p.value, 2)));
+  const [draft, setDraft] = useState(() => toJsonText(p.value));
   const [error, setError] = useState("");
   const applied = useRef(p.value);
   useEffect(() => {
     if (equal(p.value, applied.current) && (p.value === undefined) === (applied.current === undefined))
       return;
     applied.current = p.value;
-    setDraft(p.value === undefined ? "" : stringify(p.value, 2));
+    setDraft(toJsonText(p.value));
     setError("");
   }, [p.value]);
   const change = (text: string) => {
     setDraft(text);
     try {
-      const v = text.trim() === "" ? undefined : parse(text);
+      const v = text.trim() === "" ? undefined : isBare(text) ? text.trim() : parse(text);
       const reason = v === undefined ? null : (p.check?.(v) ?? null);
       setError(reason ?? "");
       if (reason !== null) return;
@@ -323,6 +319,7 @@ export function JsonInput(p: {
         label={p.label}
         lines={p.lines ?? 4}
         suggestions={suggestions}
+        placeholder={p.placeholder ?? ""}
         invalid={error !== ""}
         autoFocus={p.autoFocus === true}
       />
@@ -346,6 +343,7 @@ export function JsonField(p: FieldProps) {
         onChange={p.onChange}
         label={p.label}
         lines={hints.lines || 4}
+        placeholder={hints.placeholder}
         autoFocus={focus}
         check={(v) => whyNotType(p.schema, v)}
       />

@@ -1,6 +1,6 @@
 /** A form drawn from a JSON Schema. */
 
-import type { JsonObject } from "../../graph/json";
+import type { Json, JsonObject } from "../../graph/json";
 import { propertiesOf, requiredOf, titleOf, withField } from "../../graph/schema";
 import { useIssuesAt } from "./context";
 import {
@@ -26,7 +26,13 @@ export function AnyField(p: FieldProps) {
     case "markdown":
       return <TemplateField {...p} language="template" lines={hints.lines || 4} />;
     case "code":
-      return <TemplateField {...p} language="code" lines={hints.lines || 10} />;
+      return (
+        <TemplateField
+          {...p}
+          language={p.schema["x-mode"] === "json" ? "json" : "code"}
+          lines={hints.lines || 10}
+        />
+      );
     case "expression":
       return <TemplateField {...p} language="expression" lines={hints.lines || 1} />;
     case "json":
@@ -56,11 +62,18 @@ export function AnyField(p: FieldProps) {
   }
 }
 
+function isStray(schema: JsonObject, value: Json | undefined): boolean {
+  return value !== undefined && hintsOf(schema).widget !== "hidden";
+}
+
 type ObjectProps = { schema: JsonObject; value: JsonObject; onChange: (v: JsonObject) => void; path: string };
 
 /** Every field of an object; the advanced ones fold away. */
 export function ObjectFields(p: ObjectProps) {
-  const shown = propertiesOf(p.schema).filter(([, s]) => !hintsOf(s).hidden && isShown(s, p.value));
+  const all = propertiesOf(p.schema);
+  const siblings = Object.fromEntries(all);
+  // What holds a value is shown even where its switch says otherwise: it could not be removed.
+  const shown = all.filter(([name, s]) => isShown(s, p.value, siblings) || isStray(s, p.value[name]));
   const basic = shown.filter(([, s]) => !hintsOf(s).advanced);
   const advanced = shown.filter(([, s]) => hintsOf(s).advanced);
   const set = advanced.filter(([name]) => p.value[name] !== undefined).length;

@@ -1,74 +1,45 @@
-/** How a config field wants to be drawn: its schema's "x-ui". */
+/**
+ * How a config field wants to be drawn: its schema's "x-ui", whose words the
+ * package docs of engine/nodes explain.
+ */
 
 import { child, isObject, type JsonObject, text } from "../../graph/json";
 import { mainType, typesOf } from "../../graph/schema";
 
-export type Widget =
-  | "text"
-  | "textarea"
-  | "markdown"
-  | "code"
-  | "expression"
-  | "json"
-  | "number"
-  | "switch"
-  | "select"
-  | "keyvalue"
-  | "rows"
-  | "list"
-  | "object"
-  | "schema"
-  | "duration"
-  | "choice";
+/** Widgets that are drawn by what their value is. */
+const plain = [
+  "text",
+  "textarea",
+  "markdown",
+  "code",
+  "expression",
+  "json",
+  "number",
+  "switch",
+  "select",
+  "keyvalue",
+  "rows",
+  "list",
+  "object",
+  "schema",
+  "duration",
+  "hidden",
+] as const;
+
+/** Widgets whose value names something that the server lists. */
+const sources = ["model", "recipe", "department", "users", "workflow", "collection", "connection", "tool"];
+
+export type Widget = (typeof plain)[number] | "choice";
 
 export type Hints = {
   widget: Widget;
   placeholder: string;
   help: string;
-  /** Lists of things on the server that a text field names. */
+  /** What a choice can be made of: "recipe", "users", …; "" for none. */
   source: string;
+  /** Height in lines; 0 leaves it to the widget. */
   lines: number;
   advanced: boolean;
-  hidden: boolean;
-  language: string;
-};
-
-/** Widgets whose value is the name of something that the server lists. */
-const sources = [
-  "model",
-  "recipe",
-  "department",
-  "user",
-  "users",
-  "workflow",
-  "collection",
-  "connection",
-  "tool",
-];
-
-const named: Record<string, Widget> = {
-  text: "text",
-  string: "text",
-  template: "text",
-  textarea: "textarea",
-  markdown: "markdown",
-  code: "code",
-  expression: "expression",
-  condition: "expression",
-  json: "json",
-  value: "json",
-  number: "number",
-  switch: "switch",
-  checkbox: "switch",
-  select: "select",
-  keyvalue: "keyvalue",
-  key_value: "keyvalue",
-  rows: "rows",
-  list: "list",
-  tags: "list",
-  object: "object",
-  schema: "schema",
-  duration: "duration",
 };
 
 function byType(schema: JsonObject): Widget {
@@ -83,11 +54,7 @@ function byType(schema: JsonObject): Widget {
     case "array":
       return "list";
     case "object":
-      return isObject(schema.properties)
-        ? "object"
-        : isObject(schema.additionalProperties)
-          ? "keyvalue"
-          : "json";
+      return isObject(schema.properties) ? "object" : schema.additionalProperties ? "keyvalue" : "json";
     case "string":
       return "text";
     default:
@@ -96,32 +63,26 @@ function byType(schema: JsonObject): Widget {
 }
 
 export function hintsOf(schema: JsonObject): Hints {
-  const ui = schema["x-ui"];
-  const o = isObject(ui) ? ui : {};
-  const name = typeof ui === "string" ? ui : text(o, "widget");
-  const source = sources.includes(name) ? name : text(o, "source");
-  const widget: Widget =
-    named[name] ?? (source !== "" && mainType(schema) !== "array" ? "choice" : byType(schema));
-  const lines = typeof o.lines === "number" ? o.lines : typeof o.rows === "number" ? o.rows : 0;
+  const ui = child(schema, "x-ui") ?? {};
+  const name = text(ui, "widget");
+  const source = sources.includes(name) ? name : "";
+  const many = mainType(schema) === "array";
   return {
-    widget,
-    placeholder: text(o, "placeholder") || text(schema, "x-placeholder"),
-    help: text(o, "help") || text(schema, "description"),
+    widget: plain.find((w) => w === name) ?? (source !== "" && !many ? "choice" : byType(schema)),
+    placeholder: text(ui, "placeholder"),
+    help: text(schema, "description"),
     source,
-    lines,
-    advanced: o.advanced === true || text(o, "section") === "advanced" || schema["x-advanced"] === true,
-    hidden: o.hidden === true || name === "hidden",
-    language: text(o, "language"),
+    lines: typeof ui.rows === "number" ? ui.rows : 0,
+    advanced: ui.advanced === true,
   };
 }
 
-/** Whether a field is shown with the values that the form has. */
-export function isShown(schema: JsonObject, config: JsonObject): boolean {
-  const ui = schema["x-ui"];
-  const when = child(schema, "x-show-if") ?? (isObject(ui) ? child(ui, "show_if") : undefined);
-  if (when === undefined) return true;
+/** Whether a field is shown with the values that the form has, defaults included. */
+export function isShown(schema: JsonObject, config: JsonObject, siblings: JsonObject): boolean {
+  if (hintsOf(schema).widget === "hidden") return false;
+  const when = child(child(schema, "x-ui"), "show_if") ?? {};
   return Object.entries(when).every(([field, wanted]) => {
-    const value = config[field] ?? null;
+    const value = config[field] ?? child(siblings, field)?.default ?? null;
     return Array.isArray(wanted) ? wanted.includes(value) : wanted === value;
   });
 }

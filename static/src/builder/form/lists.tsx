@@ -2,8 +2,17 @@
 
 import { ArrowDown, ArrowUp, Plus, Trash2 } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
+import { freeId, slug } from "../../graph/ids";
 import { isObject, type Json, type JsonObject, list, parse, stringify, text } from "../../graph/json";
-import { initialValue, mainType, propertiesOf, requiredOf, titleOf, withField } from "../../graph/schema";
+import {
+  initialValue,
+  itemsOf,
+  mainType,
+  propertiesOf,
+  requiredOf,
+  titleOf,
+  withField,
+} from "../../graph/schema";
 import { useIssuesAt, useSuggestions } from "./context";
 import { Editor } from "./editor";
 import type { FieldProps } from "./fields";
@@ -203,7 +212,7 @@ export function RowsField(p: FieldProps) {
   const hints = hintsOf(p.schema);
   const issues = useIssuesAt(p.path, false);
   const items = Array.isArray(p.value) ? p.value : [];
-  const schema = isObject(p.schema.items) ? p.schema.items : {};
+  const schema = itemSchema(p.schema, hints.source);
   const set = (next: Json[]) => p.onChange(next.length === 0 && !p.required ? undefined : next);
   return (
     <Field label={p.label} hint={hints.help} required={p.required === true} issues={issues}>
@@ -302,10 +311,10 @@ export function ListField(p: FieldProps) {
   const issues = useIssuesAt(p.path, false);
   // What a field defaults to is shown as its entries: editing one makes them its own.
   const items = Array.isArray(p.value) ? p.value : list(p.schema, "default");
-  const schema = isObject(p.schema.items) ? p.schema.items : {};
+  const schema = itemSchema(p.schema, hints.source);
   const set = (next: Json[]) => p.onChange(next.length === 0 && !p.required ? undefined : next);
   if (p.value !== undefined && !Array.isArray(p.value))
-    return <AnyField {...p} schema={{ ...p.schema, "x-ui": "text" }} />;
+    return <AnyField {...p} schema={{ ...p.schema, "x-ui": { widget: "text" } }} />;
   const one = text(schema, "title") || singular(p.label);
   return (
     <Field label={p.label} hint={hints.help} required={p.required === true} issues={issues}>
@@ -315,7 +324,7 @@ export function ListField(p: FieldProps) {
           item={item}
           schema={schema}
           path={`${p.path}[${i}]`}
-          label={`${one} ${i + 1}`}
+          label={(isObject(item) && (text(item, "label") || text(item, "id"))) || `${one} ${i + 1}`}
           onChange={(v) => set(items.map((x, j) => (j === i ? v : x)))}
           tools={
             <Tools
@@ -330,20 +339,30 @@ export function ListField(p: FieldProps) {
       ))}
       <AddButton
         label={`Add ${one.toLowerCase()}`}
-        onClick={() => set([...items, initialValue(schema) ?? emptyOf(schema)])}
+        onClick={() => set([...items, fresh(schema, items, one)])}
       />
     </Field>
   );
+}
+
+/** Entries of a list of names are chosen like a single name. */
+function itemSchema(schema: JsonObject, source: string): JsonObject {
+  const items = itemsOf(schema);
+  return source === "" || items["x-ui"] !== undefined ? items : { ...items, "x-ui": { widget: source } };
+}
+
+/** A new entry: its defaults, and a free id where entries have one. */
+function fresh(schema: JsonObject, items: readonly Json[], name: string): Json {
+  const v = initialValue(schema) ?? (mainType(schema) === "object" ? {} : "");
+  if (!isObject(v) || !requiredOf(schema).has("id")) return v;
+  const taken = new Set(items.map((i) => (isObject(i) ? text(i, "id") : "")));
+  return { ...v, id: freeId(slug(name), taken) };
 }
 
 function singular(label: string): string {
   if (/ies$/.test(label)) return label.replace(/ies$/, "y");
   if (/(?:s|x|ch|sh)es$/.test(label) && !/cases$/i.test(label)) return label.replace(/es$/, "");
   return label.replace(/s$/, "");
-}
-
-function emptyOf(schema: JsonObject): Json {
-  return mainType(schema) === "object" ? {} : "";
 }
 
 function ListItem(p: {

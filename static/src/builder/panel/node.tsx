@@ -3,7 +3,7 @@
 import { Copy, Trash2 } from "lucide-react";
 import { useEffect, useId, useMemo, useState } from "react";
 import type { FlowNode, OnError, OnInterrupt, RetryPolicy } from "../../graph/definition";
-import { nodeIds, updateNode } from "../../graph/edit";
+import { nodeIds, setConfig, updateNode } from "../../graph/edit";
 import { KindIcon } from "../../graph/icons";
 import { whyNotId } from "../../graph/ids";
 import { type Issue, issuesAt } from "../../graph/issue";
@@ -37,8 +37,8 @@ export function NodePanel({ node }: { node: FlowNode }) {
   );
   const known = new Set(propertiesOf(spec.config).map(([n]) => n));
   const unknown = Object.keys(node.config).filter((k) => !known.has(k));
-  const setConfig = (config: JsonObject, key: string) =>
-    b.edit("Configure", (d) => updateNode(d, node.id, { config }), `config:${node.id}:${key}`);
+  const configure = (config: JsonObject, key: string) =>
+    b.edit("Configure", (d) => setConfig(d, b.kinds, node.id, config), `config:${node.id}:${key}`);
   return (
     <FormContext.Provider value={facts}>
       <NodeHead node={node} spec={spec} />
@@ -59,7 +59,7 @@ export function NodePanel({ node }: { node: FlowNode }) {
               schema={spec.config}
               value={node.config}
               path="config"
-              onChange={(v) => setConfig(v, changedKey(node.config, v))}
+              onChange={(v) => configure(v, changedKey(node.config, v))}
             />
             {known.size === 0 && <p className="ff-hint">This step has nothing to set.</p>}
             {unknown.length > 0 && (
@@ -74,7 +74,7 @@ export function NodePanel({ node }: { node: FlowNode }) {
             label="Settings as JSON"
             lines={14}
             check={(v) => (isObject(v) ? null : "the settings are an object")}
-            onChange={(v) => setConfig(isObject(v) ? v : {}, "json")}
+            onChange={(v) => configure(isObject(v) ? v : {}, "json")}
           />
         )}
         <Connections node={node} spec={spec} />
