@@ -1,0 +1,54 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/engine"
+	"sluice/engine/enginetest"
+)
+
+// effect fails the probes that the graph says fail, and checks that everything
+// before a node had settled when it ran.
+func (g drawn) effect(_ context.Context, in engine.Input) (engine.Output, error) {
+	var i int
+	if _, err := fmt.Sscanf(in.NodeID, "n%d", &i); err != nil {
+		return engine.Output{}, err
+	}
+	if g.failed[i] {
+		return engine.Output{}, engine.Fatalf("bad", "fails")
+	}
+	return enginetest.Echo(in)
+}
+
+func BenchmarkChainOfEffects(b *testing.B) {
+	h := harness(b, &enginetest.Probe{})
+	nodes, edges, last := `{"id":"start","type":"trigger"}`, "", "start"
+	for i := range 40 {
+		id := fmt.Sprintf("s%d", i)
+		nodes += fmt.Sprintf(`,{"id":%q,"type":"probe","config":{"value":"{{run.id}}"}}`, id)
+		edges += fmt.Sprintf(`{"source":%q,"target":%q},`, last, id)
+		last = id
+	}
+	doc := flow(nodes+`,{"id":"end","type":"end"}`, edges+fmt.Sprintf(`{"source":%q,"target":"end"}`, last))
+	b.ResetTimer()
+	for range b.N {
+		run := h.Run(doc, `{}`)
+		require.Equal(b, engine.RunSucceeded, run.Status)
+	}
+}
+
+func BenchmarkLoopOfPureSteps(b *testing.B) {
+	h := harness(b, &enginetest.Probe{})
+	doc := flow(`{"id":"start","type":"trigger"},{"id":"each","type":"loop","config":{"times":1000}},
+		{"id":"a","type":"set","parent":"each","config":{"values":{"i":"{{loop_index}}"}}},{"id":"b","type":"set","parent":"each","config":{"values":{"i":"{{step.a.i + 1}}"}}},
+		{"id":"end","type":"end"}`, `{"source":"start","target":"each"},{"source":"a","target":"b"},{"source":"each","target":"end"}`)
+	b.ResetTimer()
+	for range b.N {
+		run := h.Run(doc, `{}`)
+		require.Equal(b, engine.RunSucceeded, run.Status)
+	}
+}
