@@ -46,15 +46,27 @@ func newHTTPClient(o HTTPOptions) *http.Client {
 			if len(via) > maxRedirects {
 				return errRedirects
 			}
-			if req.URL.Host != via[0].URL.Host {
-				// What was meant for one server is not for another.
-				req.Header.Del("Authorization")
-				req.Header.Del("Cookie")
-				req.Header.Del("Idempotency-Key")
+			if req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
+				// What was meant for one server is not for another: a key may be in
+				// a header of any name.
+				for name := range req.Header {
+					if !neutral(name) {
+						req.Header.Del(name)
+					}
+				}
 			}
 			return nil
 		},
 	}
+}
+
+// neutral headers say nothing about who asks.
+func neutral(name string) bool {
+	switch name {
+	case "Accept", "Accept-Language", "Content-Type", "User-Agent":
+		return true
+	}
+	return false
 }
 
 // refusePrivate runs after the name was resolved and before the connection is

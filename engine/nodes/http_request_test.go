@@ -73,6 +73,21 @@ func TestHTTPRequest(t *testing.T) {
 	})
 }
 
+func TestHTTPRedirectKeepsKeysHome(t *testing.T) {
+	t.Parallel()
+	seen := make(chan http.Header, 1)
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header.Clone() }))
+	t.Cleanup(other.Close)
+	first := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusFound))
+	t.Cleanup(first.Close)
+	_, err := execute(t, newHTTPRequest(HTTPOptions{AllowPrivate: true}), `{"url":"`+first.URL+`","headers":{"X-Api-Key":"k"},"auth":{"type":"bearer","token":"t"}}`, nil)
+	require.NoError(t, err)
+	h := <-seen
+	require.Empty(t, h.Get("X-Api-Key"))
+	require.Empty(t, h.Get("Authorization"))
+	require.Equal(t, "sluice", h.Get("User-Agent"))
+}
+
 func TestPublic(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]bool{
