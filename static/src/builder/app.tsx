@@ -10,7 +10,7 @@ import { Dialogs } from "./dialog/dialogs";
 import { listen } from "./keys";
 import { Palette, QuickAdd } from "./palette";
 import { Panel } from "./panel/panel";
-import { Toolbar, ZoomBar } from "./toolbar";
+import { Toolbar } from "./toolbar";
 
 function Toasts() {
   const b = useBuilder();
@@ -54,7 +54,6 @@ export function App({ builder }: { builder: Builder }) {
           <Palette />
           <div className="bld-stage">
             <Canvas />
-            <ZoomBar />
             <Toasts />
           </div>
           <Panel />

@@ -28,6 +28,7 @@ import { ContainerFrame } from "./container";
 import { useBuilder, useDocument, useIssuesByNode, useUi } from "./context";
 import { type CardNode, fromHandle, type LineEdge, toEdges, toNodes } from "./flow";
 import { Line } from "./line";
+import { ZoomBar } from "./toolbar";
 
 const nodeTypes = { card: Card, container: ContainerFrame };
 const edgeTypes = { line: Line };
@@ -359,6 +360,7 @@ export function Canvas() {
           nodeBorderRadius={6}
         />
       </ReactFlow>
+      <ZoomBar />
       {definition.nodes.length === 0 && <EmptyCanvas />}
     </section>
   );

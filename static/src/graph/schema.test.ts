@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parse } from "./json";
-import { initialValue, mainType, mismatches, titleOf } from "./schema";
+import { example, initialValue, mainType, mismatches, titleOf } from "./schema";
 
 const schema = {
   type: "object",
@@ -50,6 +50,16 @@ test("what fits has no mismatch, big numbers included", () => {
   assert.deepEqual(mismatches(schema, value), []);
   assert.deepEqual(mismatches({}, value), []);
   assert.deepEqual(mismatches({ type: "string", pattern: "(?<bad" }, "x"), []);
+});
+
+test("an example shows the shape of a value", () => {
+  assert.deepEqual(example(schema), {
+    tickets: [{ id: 0 }],
+    threshold: 0,
+    urgency: "low",
+    code: "…",
+    note: "…",
+  });
 });
 
 test("forms start from defaults", () => {

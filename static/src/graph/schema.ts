@@ -66,6 +66,27 @@ export function initialValue(schema: JsonObject): Json | undefined {
   return out;
 }
 
+/** What a value of a schema looks like: shown where JSON is to be typed. */
+export function example(schema: JsonObject, depth = 5): Json {
+  if (schema.default !== undefined) return schema.default;
+  if (Array.isArray(schema.enum)) return schema.enum[0] ?? null;
+  switch (depth > 0 ? mainType(schema) : "") {
+    case "object":
+      return Object.fromEntries(propertiesOf(schema).map(([name, s]) => [name, example(s, depth - 1)]));
+    case "array":
+      return [example(itemsOf(schema), depth - 1)];
+    case "number":
+    case "integer":
+      return 0;
+    case "boolean":
+      return false;
+    case "string":
+      return "…";
+    default:
+      return null;
+  }
+}
+
 function typeOf(v: Json): SchemaType {
   if (v === null) return "null";
   if (isNumber(v)) return /^-?\d+$/.test(String(v)) || Number.isInteger(Number(v)) ? "integer" : "number";

@@ -36,7 +36,7 @@ function short(v: Json): string {
 }
 
 function rule(v: Json): string {
-  if (!isObject(v)) return "";
+  if (!isObject(v) || v.left === undefined) return "";
   return [v.left, v.operator, v.right]
     .filter((x) => x !== undefined)
     .map((x) => short(x ?? ""))
@@ -47,8 +47,8 @@ function rule(v: Json): string {
 export function summaryOf(spec: Spec, node: FlowNode): string {
   const c: JsonObject = node.config;
   if (typeof c.method === "string" && typeof c.url === "string") return `${c.method} ${short(c.url)}`;
-  const rows = c.rows ?? c.conditions ?? c.rules;
-  if (Array.isArray(rows) && rows.length > 0) {
+  const { rows } = c;
+  if (!c.expression && Array.isArray(rows)) {
     const joined = rows.map(rule).filter((r) => r !== "");
     if (joined.length > 0) return joined.join(c.match === "any" ? " or " : " and ");
   }

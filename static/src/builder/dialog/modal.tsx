@@ -4,7 +4,7 @@ import { X } from "lucide-react";
 import { type ReactNode, useEffect, useId, useRef } from "react";
 
 /** Where the focus starts: what is to be filled in, otherwise the main button. */
-const first = ":is(.dg-body, .qa-search) :is(input, textarea, select), .dg-foot .bt--primary:enabled";
+const first = ":is(.dg-body, .qa-search) :is(.ed, input, textarea, select), .dg-foot .bt--primary:enabled";
 
 export function Modal(p: {
   title: string;

@@ -5,13 +5,13 @@ import { useId, useMemo, useState } from "react";
 import type { Issue } from "../../graph/issue";
 import { equal, isNumber, isObject, type Json, type JsonObject, parse, stringify } from "../../graph/json";
 import {
+  example,
   initialValue,
   mainType,
   mismatches,
   propertiesOf,
   requiredOf,
   titleOf,
-  typesOf,
   withField,
 } from "../../graph/schema";
 import { ApiError, startRun } from "../api";
@@ -247,23 +247,28 @@ function InputField(p: InputProps) {
             inputMode="decimal"
             autoFocus={p.first}
             invalid={p.issues.length > 0}
-            onChange={(v) =>
-              p.onChange(v.trim() === "" ? undefined : numberOr(v, typesOf(s).includes("string")))
-            }
+            onChange={(v) => p.onChange(v.trim() === "" ? undefined : numberOr(v))}
           />
         </Field>
       );
     default:
       return (
         <Field label={label} hint={hint} required={p.required} issues={p.issues}>
-          <JsonInput value={value} onChange={p.onChange} label={label} lines={5} autoFocus={p.first} />
+          <JsonInput
+            value={value}
+            onChange={p.onChange}
+            label={label}
+            lines={5}
+            placeholder={stringify(example(s), 2)}
+            autoFocus={p.first}
+          />
         </Field>
       );
   }
 }
 
 /** What is no number stays text, and its mismatch is shown. */
-function numberOr(v: string, _text: boolean): Json {
+function numberOr(v: string): Json {
   try {
     const n = parse(v.trim());
     return isNumber(n) ? n : v;

@@ -54,7 +54,7 @@ const highlight = HighlightStyle.define([
 const theme = EditorView.theme({
   "&": { fontSize: "13px", backgroundColor: "transparent", color: "var(--bld-text)", maxHeight: "420px" },
   "&.cm-focused": { outline: "none" },
-  ".cm-content": { caretColor: "var(--bld-text)", padding: "6px 0", fontFamily: "var(--bld-mono)" },
+  ".cm-content": { caretColor: "var(--bld-text)", padding: "5px 0", fontFamily: "var(--bld-mono)" },
   ".cm-line": { padding: "0 10px" },
   ".cm-scroller": { lineHeight: "20px", fontFamily: "var(--bld-mono)", overflow: "auto" },
   "&.cm-prose .cm-content, &.cm-prose .cm-scroller": { fontFamily: "var(--bld-sans)" },

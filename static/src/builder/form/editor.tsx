@@ -26,7 +26,7 @@ const CodeEditor = lazy(() => import("./codemirror"));
 export function Editor(props: EditorProps) {
   return (
     <Suspense
-      fallback={<div className="ed ed--loading" style={{ height: Math.max(1, props.lines) * 20 + 14 }} />}
+      fallback={<div className="ed ed--loading" style={{ height: Math.max(1, props.lines) * 20 + 12 }} />}
     >
       <CodeEditor {...props} />
     </Suspense>

@@ -211,11 +211,11 @@ export function ChoiceField(p: FieldProps) {
 }
 
 const units = [
-  { value: "1", label: "ms", suffix: "ms" },
-  { value: "1000", label: "seconds", suffix: "s" },
-  { value: "60000", label: "minutes", suffix: "m" },
-  { value: "3600000", label: "hours", suffix: "h" },
-  { value: "86400000", label: "days", suffix: "d" },
+  { value: "1", label: "ms" },
+  { value: "1000", label: "sec" },
+  { value: "60000", label: "min" },
+  { value: "3600000", label: "hours" },
+  { value: "86400000", label: "days" },
 ] as const;
 
 /** The largest unit that a duration is a whole number of. */
