@@ -36,7 +36,9 @@ func TestOpenAIConformance(t *testing.T) {
 func TestOpenAIAnswers(t *testing.T) {
 	t.Parallel()
 	event := func(s string) string { return "data: " + s + "\n\n" }
-	delta := func(s string) string { return event(`{"model":"m","choices":[{"index":0,"delta":{"content":` + s + `}}]}`) }
+	delta := func(s string) string {
+		return event(`{"model":"m","choices":[{"index":0,"delta":{"content":` + s + `}}]}`)
+	}
 	stop := event(`{"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`)
 	tests := []struct {
 		name  string
