@@ -25,7 +25,7 @@ import { child, type JsonObject, stringify } from "../graph/json";
 import { absolutePositions, autoLayout, placeMissing } from "../graph/layout";
 import { makeRoom } from "../graph/room";
 import { type Connection, whyNotConnect } from "../graph/rules";
-import { cardSize, metrics, sizesOf, snap } from "../graph/sizes";
+import { cardSize, metrics, type Size, sizesOf, snap } from "../graph/sizes";
 import { handlesOf, hasInput, hasOutput, type Kinds, type Spec, specOf } from "../graph/spec";
 import { DocumentStore } from "../graph/store";
 import { nodeById, whyNotInside, whyNotMove } from "../graph/tree";
@@ -163,17 +163,16 @@ export class Builder {
     const source = target.from ?? this.edgeSource(target.edge);
     const from = source ? nodeById(this.definition, source.source) : undefined;
     let at = target.at;
+    const size = cardSize(spec, newNode({ id: "", type: spec.type }));
     if (at === null && from?.position) {
-      const size = sizesOf(this.definition, this.kinds).get(from.id);
-      const taken = this.definition.edges.filter((e) => e.source === from.id).length;
-      const drop = target.edge === null ? taken * 96 : 0;
-      return { x: from.position.x + (size?.width ?? metrics.nodeWidth) + 72, y: from.position.y + drop };
+      const before = sizesOf(this.definition, this.kinds).get(from.id);
+      const right = { x: from.position.x + (before?.width ?? metrics.nodeWidth) + 72, y: from.position.y };
+      return target.edge === null ? this.clear(right, size, target.parent) : right;
     }
     if (at === null && target.parent !== "") return this.freeInside(target.parent);
     at ??= this.view?.center() ?? { x: 0, y: 0 };
-    const size = cardSize(spec, newNode({ id: "", type: spec.type }));
-    const centred = target.at === null ? { x: at.x - size.width / 2, y: at.y - size.height / 2 } : at;
-    return this.clear({ x: snap(centred.x - base.x), y: snap(centred.y - base.y) }, target.parent);
+    const corner = target.at === null ? { x: at.x - size.width / 2, y: at.y - size.height / 2 } : at;
+    return this.clear({ x: snap(corner.x - base.x), y: snap(corner.y - base.y) }, size, target.parent);
   }
 
   private edgeSource(key: string | null): { source: string } | null {
@@ -190,16 +189,22 @@ export class Builder {
     return { x: metrics.containerPad, y };
   }
 
-  /** Moves a place aside until no node of the body is exactly there. */
-  private clear(p: Position, parent: string): Position {
-    const inside = parent === "" ? p : this.clamp(p);
-    const taken = this.definition.nodes.filter((n) => n.parent === parent).map((n) => n.position);
-    let { x, y } = inside;
-    while (taken.some((t) => t && Math.abs(t.x - x) < 24 && Math.abs(t.y - y) < 24)) {
-      x += 32;
-      y += 32;
+  /** The first place at or below a point where a node covers no other of its body. */
+  private clear(p: Position, size: Size, parent: string): Position {
+    const sizes = sizesOf(this.definition, this.kinds);
+    const { x, y } = parent === "" ? p : this.clamp(p);
+    const gap = metrics.grid * 3;
+    const inTheWay = this.definition.nodes
+      .filter((n) => n.parent === parent && n.position !== null)
+      .map((n) => ({ ...(n.position ?? { x: 0, y: 0 }), ...sizes.get(n.id) }))
+      .filter((r) => x < r.x + (r.width ?? 0) + gap && r.x < x + size.width + gap)
+      .sort((a, b) => a.y - b.y);
+    let top = y;
+    for (const r of inTheWay) {
+      const bottom = r.y + (r.height ?? 0);
+      if (top < bottom + gap && r.y < top + size.height + gap) top = snap(bottom + gap);
     }
-    return { x, y };
+    return { x, y: top };
   }
 
   private clamp(p: Position): Position {

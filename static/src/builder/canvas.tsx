@@ -33,7 +33,7 @@ import { ZoomBar } from "./toolbar";
 const nodeTypes = { card: Card, container: ContainerFrame };
 const edgeTypes = { line: Line };
 const edgeOptions = {
-  markerEnd: { type: MarkerType.ArrowClosed, width: 16, height: 16 },
+  markerEnd: { type: MarkerType.ArrowClosed, width: 18, height: 18, markerUnits: "userSpaceOnUse" },
   interactionWidth: 18,
 };
 export const dragType = "application/x-sluice-kind";
@@ -218,6 +218,11 @@ function useDrops(b: Builder) {
   return { over, drop };
 }
 
+function isInside(el: HTMLElement, box: HTMLElement | null): boolean {
+  const [a, r] = [el.getBoundingClientRect(), box?.getBoundingClientRect() ?? new DOMRect()];
+  return a.left >= r.left && a.right <= r.right && a.top >= r.top && a.bottom <= r.bottom;
+}
+
 function useView(b: Builder, box: React.RefObject<HTMLDivElement | null>): void {
   const flow = useReactFlow<CardNode, LineEdge>();
   useEffect(() => {
@@ -242,6 +247,7 @@ function useView(b: Builder, box: React.RefObject<HTMLDivElement | null>): void 
             `.react-flow__node[data-id="${CSS.escape(id)}"]`,
           );
           el?.focus({ preventScroll: true });
+          if (el && !isInside(el, box.current)) this.fit([id]);
         }, 50);
       },
     };

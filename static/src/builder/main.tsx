@@ -42,6 +42,21 @@ async function load(root: Root, id: string): Promise<void> {
   }
 }
 
-const host = document.getElementById("builder");
-const id = host?.dataset.workflowId;
-if (host && id) void load(createRoot(host), id);
+let mounted: { host: HTMLElement; root: Root } | null = null;
+
+/** Mounts on the page's host, once; leaves a host that is no longer on the page. */
+function mount(): void {
+  if (mounted !== null && !mounted.host.isConnected) {
+    mounted.root.unmount();
+    mounted = null;
+  }
+  const host = document.getElementById("builder");
+  const id = host?.dataset.workflowId;
+  if (host === null || id === undefined || mounted?.host === host) return;
+  mounted = { host, root: createRoot(host) };
+  void load(mounted.root, id);
+}
+
+mount();
+// Pages that are swapped in bring their own host.
+document.addEventListener("htmx:load", mount);

@@ -53,7 +53,8 @@ export function summaryOf(spec: Spec, node: FlowNode): string {
     if (joined.length > 0) return joined.join(c.match === "any" ? " or " : " and ");
   }
   const properties = child(spec.config, "properties") ?? {};
-  const names = [...telling.filter((f) => f in c), ...Object.keys(properties).filter((f) => f in c)];
+  // What becomes outputs is drawn as outputs.
+  const names = [...telling, ...Object.keys(properties)].filter((f) => f in c && f !== spec.handles_from);
   for (const f of names) {
     const line = short(c[f] ?? null);
     if (line !== "") return line.slice(0, 160);
