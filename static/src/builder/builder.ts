@@ -344,6 +344,7 @@ export class Builder {
     if (result.roots.length > 0) {
       this.arrange("Paste", () => result.definition);
       this.select(result.roots);
+      if (result.roots[0] !== undefined) this.view?.focus(result.roots[0]);
     }
     if (result.skipped.length > 0) this.toast(result.skipped.join(". "));
     return true;

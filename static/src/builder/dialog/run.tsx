@@ -23,6 +23,12 @@ import { Modal } from "./modal";
 /** The input of the last run of each workflow, for this browser tab. */
 const remembered = "sluice.run-input.";
 
+/** An id for the server to know a repeated request by. Needs no secure connection. */
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((b) => b.toString(16).padStart(2, "0")).join("");
+}
+
 function startValue(id: string, schema: JsonObject): JsonObject {
   try {
     const v = parse(sessionStorage.getItem(remembered + id) ?? "");
@@ -47,7 +53,8 @@ export function RunDialog() {
   const [failure, setFailure] = useState("");
   const [busy, setBusy] = useState(false);
   const [tried, setTried] = useState(false);
-  const [key] = useState(() => crypto.randomUUID());
+  // Sent again only when it is unknown whether the last attempt reached the server.
+  const [key, setKey] = useState(newKey);
   const drawn = propertiesOf(schema).length > 0;
   const [tab, setTab] = useState<"form" | "json">(drawn ? "form" : "json");
   const errors = issues.filter((i) => i.severity === "error").length;
@@ -64,8 +71,10 @@ export function RunDialog() {
       if (b.store.state.dirty && !(await b.save())) return;
       sessionStorage.setItem(remembered + meta.id, stringify(value));
       const id = await startRun(meta.id, value, key);
+      setKey(newKey());
       location.assign(`/runs/${encodeURIComponent(id)}`);
     } catch (err) {
+      if (err instanceof ApiError && err.status !== 0) setKey(newKey());
       if (err instanceof ApiError && err.issues.length > 0) setFound(err.issues);
       else setFailure(err instanceof Error ? err.message : String(err));
     } finally {

@@ -6,6 +6,7 @@ import { copyNodes } from "../../graph/clipboard";
 import { nodeById } from "../../graph/tree";
 import { plural } from "../builder";
 import { useBuilder, useDocument, useUi } from "../context";
+import { mod } from "../keys";
 import { EdgePanel } from "./edge";
 import { NodePanel } from "./node";
 import { WorkflowPanel } from "./workflow";
@@ -47,7 +48,11 @@ function Content() {
 function ManyPanel() {
   const b = useBuilder();
   const { nodes, edges } = useUi();
-  const copy = () => void navigator.clipboard?.writeText(copyNodes(b.definition, nodes));
+  const copy = () => {
+    // Without a secure connection there is no clipboard to write to; the copy event works all the same.
+    if (navigator.clipboard) void navigator.clipboard.writeText(copyNodes(b.definition, nodes));
+    else document.execCommand("copy");
+  };
   const what = [
     nodes.size > 0 ? plural(nodes.size, "step") : "",
     edges.size > 0 ? plural(edges.size, "connection") : "",
@@ -62,13 +67,13 @@ function ManyPanel() {
       <div className="pn-body">
         <div className="pn-actions">
           <button type="button" className="bt" onClick={copy}>
-            Copy <kbd>⌘C</kbd>
+            Copy <kbd>{mod}C</kbd>
           </button>
           <button type="button" className="bt" onClick={() => b.duplicate()}>
-            Duplicate <kbd>⌘D</kbd>
+            Duplicate <kbd>{mod}D</kbd>
           </button>
           <button type="button" className="bt bt--danger" onClick={() => b.deleteSelection()}>
-            Delete <kbd>⌫</kbd>
+            Delete <kbd>Delete</kbd>
           </button>
         </div>
       </div>
