@@ -23,9 +23,10 @@ import {
 import { edgeIndex, type Issue } from "../graph/issue";
 import { child, type JsonObject, stringify } from "../graph/json";
 import { absolutePositions, autoLayout, placeMissing } from "../graph/layout";
+import { belowAll, clearOf, inBody, rightOf } from "../graph/placement";
 import { makeRoom } from "../graph/room";
 import { type Connection, whyNotConnect } from "../graph/rules";
-import { cardSize, metrics, type Size, sizesOf, snap } from "../graph/sizes";
+import { cardSize, snap } from "../graph/sizes";
 import { handlesOf, hasInput, hasOutput, type Kinds, type Spec, specOf } from "../graph/spec";
 import { DocumentStore } from "../graph/store";
 import { nodeById, whyNotInside, whyNotMove } from "../graph/tree";
@@ -159,56 +160,16 @@ export class Builder {
   }
 
   private positionFor(spec: Spec, target: AddTarget): Position {
-    const base = absolutePositions(this.definition).get(target.parent) ?? { x: 0, y: 0 };
-    const source = target.from ?? this.edgeSource(target.edge);
-    const from = source ? nodeById(this.definition, source.source) : undefined;
-    let at = target.at;
+    const [d, kinds, { parent, edge }] = [this.definition, this.kinds, target];
     const size = cardSize(spec, newNode({ id: "", type: spec.type }));
-    if (at === null && from?.position) {
-      const before = sizesOf(this.definition, this.kinds).get(from.id);
-      const right = { x: from.position.x + (before?.width ?? metrics.nodeWidth) + 72, y: from.position.y };
-      return target.edge === null ? this.clear(right, size, target.parent) : right;
-    }
-    if (at === null && target.parent !== "") return this.freeInside(target.parent);
-    at ??= this.view?.center() ?? { x: 0, y: 0 };
-    const corner = target.at === null ? { x: at.x - size.width / 2, y: at.y - size.height / 2 } : at;
-    return this.clear({ x: snap(corner.x - base.x), y: snap(corner.y - base.y) }, size, target.parent);
-  }
-
-  private edgeSource(key: string | null): { source: string } | null {
-    return key === null ? null : (this.definition.edges.find((e) => e.key === key) ?? null);
-  }
-
-  /** Below the last node of a container. */
-  private freeInside(parent: string): Position {
-    const sizes = sizesOf(this.definition, this.kinds);
-    let y: number = metrics.containerHeader + 16;
-    for (const n of this.definition.nodes) {
-      if (n.parent === parent) y = Math.max(y, (n.position?.y ?? 0) + (sizes.get(n.id)?.height ?? 0) + 24);
-    }
-    return { x: metrics.containerPad, y };
-  }
-
-  /** The first place at or below a point where a node covers no other of its body. */
-  private clear(p: Position, size: Size, parent: string): Position {
-    const sizes = sizesOf(this.definition, this.kinds);
-    const { x, y } = parent === "" ? p : this.clamp(p);
-    const gap = metrics.grid * 3;
-    const inTheWay = this.definition.nodes
-      .filter((n) => n.parent === parent && n.position !== null)
-      .map((n) => ({ ...(n.position ?? { x: 0, y: 0 }), ...sizes.get(n.id) }))
-      .filter((r) => x < r.x + (r.width ?? 0) + gap && r.x < x + size.width + gap)
-      .sort((a, b) => a.y - b.y);
-    let top = y;
-    for (const r of inTheWay) {
-      const bottom = r.y + (r.height ?? 0);
-      if (top < bottom + gap && r.y < top + size.height + gap) top = snap(bottom + gap);
-    }
-    return { x, y: top };
-  }
-
-  private clamp(p: Position): Position {
-    return { ...p, x: Math.max(metrics.containerPad, p.x), y: Math.max(metrics.containerHeader + 12, p.y) };
+    const source = target.from ?? d.edges.find((e) => e.key === edge);
+    const right = source && target.at === null ? rightOf(d, kinds, source.source) : null;
+    if (right !== null) return edge === null ? clearOf(d, kinds, right, size, parent) : right;
+    if (target.at === null && parent !== "") return belowAll(d, kinds, parent);
+    const middle = this.view?.center() ?? { x: 0, y: 0 };
+    const at = target.at ?? { x: middle.x - size.width / 2, y: middle.y - size.height / 2 };
+    const base = absolutePositions(d).get(parent) ?? { x: 0, y: 0 };
+    return clearOf(d, kinds, { x: at.x - base.x, y: at.y - base.y }, size, parent);
   }
 
   private place(d: Definition, spec: Spec, node: FlowNode, target: AddTarget): Definition {
@@ -259,11 +220,7 @@ export class Builder {
   }
 
   private inBounds(d: Definition, positions: ReadonlyMap<string, Position>): Map<string, Position> {
-    return new Map(
-      [...positions].map(
-        ([id, p]) => [id, (nodeById(d, id)?.parent ?? "") === "" ? p : this.clamp(p)] as const,
-      ),
-    );
+    return new Map([...positions].map(([id, p]) => [id, inBody(p, nodeById(d, id)?.parent ?? "")] as const));
   }
 
   /** Puts nodes into another body, at the same place of the canvas. */
@@ -283,10 +240,10 @@ export class Builder {
       const base = absolute.get(nodeById(before, id)?.parent ?? "") ?? { x: 0, y: 0 };
       const p = dragged?.get(id) ?? nodeById(before, id)?.position ?? { x: 0, y: 0 };
       const relative = { x: snap(base.x + p.x - target.x), y: snap(base.y + p.y - target.y) };
-      positions.set(id, parent === "" ? relative : this.clamp(relative));
+      positions.set(id, inBody(relative, parent));
     }
     if (dragged === undefined && parent !== "") {
-      for (const id of ids) positions.set(id, this.freeInside(parent));
+      for (const id of ids) positions.set(id, belowAll(this.definition, this.kinds, parent));
     }
     this.arrange("Move into container", (d) => reparent(d, ids, parent, positions));
     const lost = before.edges.length - this.definition.edges.length;

@@ -5,9 +5,9 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { KindIcon } from "../graph/icons";
 import type { Kinds, Spec } from "../graph/spec";
 import { nodeById, whyNotInside } from "../graph/tree";
-import { dragType } from "./canvas";
 import { useBuilder, useDocument, useUi } from "./context";
 import { Modal } from "./dialog/modal";
+import { dragType } from "./gestures";
 
 const order = ["Flow", "AI", "People", "Data", "Connect"];
 

@@ -161,6 +161,15 @@ export function parse(text: string): Json {
   return new Parser(text).document();
 }
 
+/** Reads a JSON text; undefined for other text. */
+export function tryParse(v: string): Json | undefined {
+  try {
+    return parse(v);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Writes a value with the given indentation; 0 gives one line. */
 export function stringify(v: Json | undefined, indent = 0): string {
   return write(v ?? null, indent, "\n");

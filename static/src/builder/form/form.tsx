@@ -14,7 +14,8 @@ import {
   TemplateField,
 } from "./fields";
 import { hintsOf, isShown } from "./hints";
-import { KeyValueField, ListField, ObjectField, RowsField } from "./lists";
+import { KeyValueField } from "./keyvalue";
+import { ListField, ObjectField, RowsField } from "./lists";
 import { Section } from "./parts";
 import { SchemaField } from "./schema";
 

@@ -9,7 +9,7 @@ import { nodeById } from "../../graph/tree";
 import { plural } from "../builder";
 import { useBuilder, useDocument, useUi } from "../context";
 import { FormContext } from "../form/context";
-import { KeyValueField } from "../form/lists";
+import { KeyValueField } from "../form/keyvalue";
 import { Field, Tabs } from "../form/parts";
 import { SchemaEditor } from "../form/schema";
 import { TextField } from "./node";
