@@ -1,18 +1,9 @@
 /** The builder's commands. The views call them and draw what changes. */
 
 import { copyNodes, paste, readPiece } from "../graph/clipboard";
+import { type Definition, encodeDefinition, type Position } from "../graph/definition";
 import {
-  type Definition,
-  encodeDefinition,
-  type FlowNode,
-  newNode,
-  type Position,
-} from "../graph/definition";
-import {
-  addNode,
   connect,
-  idFor,
-  insertOnEdge,
   moveNodes,
   removeAndBridge,
   removeEdges,
@@ -21,19 +12,20 @@ import {
   reparent,
 } from "../graph/edit";
 import { edgeIndex, type Issue } from "../graph/issue";
-import { child, type JsonObject, stringify } from "../graph/json";
+import { type JsonObject, stringify } from "../graph/json";
 import { absolutePositions, autoLayout, placeMissing } from "../graph/layout";
-import { belowAll, clearOf, inBody, rightOf } from "../graph/placement";
+import { belowAll, inBody } from "../graph/placement";
 import { makeRoom } from "../graph/room";
 import { type Connection, whyNotConnect } from "../graph/rules";
-import { cardSize, snap } from "../graph/sizes";
-import { handlesOf, hasInput, hasOutput, type Kinds, type Spec, specOf } from "../graph/spec";
+import { snap } from "../graph/sizes";
+import { type Kinds, type Spec, specOf } from "../graph/spec";
 import { DocumentStore } from "../graph/store";
 import { nodeById, whyNotInside, whyNotMove } from "../graph/tree";
+import { freshNode, putNode, targetAfter } from "./adding";
 import { ApiError, conflictOf, createWorkflow, saveWorkflow, validate, type Workflow } from "./api";
+import { Checker } from "./checker";
 import { type AddTarget, none, Observable, type Toast, type Ui } from "./state";
 
-const validateDelayMS = 400;
 const toastMS = 6_000;
 
 /** What the canvas can do for the commands: set by the canvas while it is mounted. */
@@ -50,10 +42,8 @@ export class Builder {
   readonly store: DocumentStore;
   readonly ui: Observable<Ui>;
   view: View | null = null;
-  private timer: ReturnType<typeof setTimeout> | undefined;
-  private running: AbortController | undefined;
+  private readonly checker: Checker;
   private nextToast = 1;
-  private validated: Definition | undefined;
 
   constructor(
     readonly kinds: Kinds,
@@ -77,7 +67,11 @@ export class Builder {
       dropInto: null,
       focusField: "",
     });
-    this.store.subscribe(() => this.changed());
+    this.checker = new Checker(this.store, this.ui);
+    this.store.subscribe(() => {
+      this.forgetOffers();
+      this.checker.schedule();
+    });
   }
 
   get definition(): Definition {
@@ -141,46 +135,12 @@ export class Builder {
       this.toast(reason);
       return;
     }
-    const node = this.fresh(spec, target);
-    this.arrange(`Add ${spec.title}`, (x) => this.place(x, spec, node, target));
+    const at = target.at ? null : (this.view?.center() ?? null);
+    const node = freshNode(d, this.kinds, spec, target, at);
+    this.arrange(`Add ${spec.title}`, (x) => putNode(x, this.kinds, node, target));
     this.select([node.id]);
     this.ui.set({ adding: null, sheet: true });
     this.view?.focus(node.id);
-  }
-
-  private fresh(spec: Spec, target: AddTarget): FlowNode {
-    return newNode({
-      id: idFor(this.definition, spec.type.replaceAll("_", "-")),
-      type: spec.type,
-      label: spec.title,
-      parent: target.parent,
-      config: defaultsOf(spec.config),
-      position: this.positionFor(spec, target),
-    });
-  }
-
-  private positionFor(spec: Spec, target: AddTarget): Position {
-    const [d, kinds, { parent, edge }] = [this.definition, this.kinds, target];
-    const size = cardSize(spec, newNode({ id: "", type: spec.type }));
-    const source = target.from ?? d.edges.find((e) => e.key === edge);
-    const right = source && target.at === null ? rightOf(d, kinds, source.source) : null;
-    if (right !== null) return edge === null ? clearOf(d, kinds, right, size, parent) : right;
-    if (target.at === null && parent !== "") return belowAll(d, kinds, parent);
-    const middle = this.view?.center() ?? { x: 0, y: 0 };
-    const at = target.at ?? { x: middle.x - size.width / 2, y: middle.y - size.height / 2 };
-    const base = absolutePositions(d).get(parent) ?? { x: 0, y: 0 };
-    return clearOf(d, kinds, { x: at.x - base.x, y: at.y - base.y }, size, parent);
-  }
-
-  private place(d: Definition, spec: Spec, node: FlowNode, target: AddTarget): Definition {
-    if (target.edge !== null && hasOutput(spec) && hasInput(spec)) {
-      const handle = handlesOf(spec, node)[0]?.id ?? "";
-      return autoLayout(insertOnEdge(d, target.edge, node, handle), this.kinds, new Set([target.parent]));
-    }
-    const added = addNode(d, node);
-    if (target.from === null) return added;
-    const c: Connection = { ...target.from, target: node.id };
-    return whyNotConnect(added, this.kinds, c) === null ? connect(added, c) : added;
   }
 
   connect(c: Connection): void {
@@ -380,36 +340,15 @@ export class Builder {
     return `${stringify(encodeDefinition(this.definition), 2)}\n`;
   }
 
-  private changed(): void {
-    // An undo that is offered means the edit it was offered for, and no later one.
-    const toasts = this.ui.get().toasts.filter((t) => t.undo === null || t.undo === this.definition);
-    if (toasts.length < this.ui.get().toasts.length) this.ui.set({ toasts });
-    if (this.definition === this.validated) return;
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.check(), validateDelayMS);
+  /** Asks the server for every finding of the current document, now. */
+  check(): Promise<void> {
+    return this.checker.check();
   }
 
-  /** Asks the server for every finding of the current document. */
-  async check(): Promise<void> {
-    this.running?.abort();
-    const mine = new AbortController();
-    this.running = mine;
-    const d = this.definition;
-    this.ui.set({ validating: true });
-    try {
-      const { issues } = await validate(encodeDefinition(d), mine.signal);
-      if (this.running !== mine) return;
-      this.validated = d;
-      this.ui.set({ issues, validating: false, offline: "" });
-    } catch (err) {
-      if (this.running !== mine) return;
-      const unreadable = err instanceof ApiError && err.issues.length > 0;
-      this.ui.set({
-        validating: false,
-        offline: unreadable ? "" : err instanceof Error ? err.message : String(err),
-        ...(unreadable ? { issues: err.issues } : {}),
-      });
-    }
+  /** An undo that is offered means the edit it was offered for, and no later one. */
+  private forgetOffers(): void {
+    const toasts = this.ui.get().toasts.filter((t) => t.undo === null || t.undo === this.definition);
+    if (toasts.length < this.ui.get().toasts.length) this.ui.set({ toasts });
   }
 
   // Toasts
@@ -428,25 +367,8 @@ export class Builder {
 
   /** Where quick-add puts a node when nothing else is said: after the selected one. */
   addTarget(): AddTarget {
-    const [only] = this.ui.get().nodes;
-    const [edge] = this.ui.get().edges;
-    const node = only === undefined ? undefined : nodeById(this.definition, only);
-    const none = { at: null, parent: "", from: null, edge: null };
-    if (node === undefined) {
-      const source = this.definition.edges.find((e) => e.key === edge)?.source ?? "";
-      return edge === undefined
-        ? none
-        : { ...none, edge, parent: nodeById(this.definition, source)?.parent ?? "" };
-    }
-    const spec = this.spec(node.type);
-    if (spec.container !== "" && !this.definition.nodes.some((n) => n.parent === node.id)) {
-      return { ...none, parent: node.id };
-    }
-    if (!hasOutput(spec)) return { ...none, parent: spec.container === "" ? node.parent : node.id };
-    const used = new Set(this.definition.edges.filter((e) => e.source === node.id).map((e) => e.handle));
-    const handles = handlesOf(spec, node);
-    const handle = (handles.find((h) => !used.has(h.id)) ?? handles[0])?.id ?? "";
-    return { ...none, parent: node.parent, from: { source: node.id, handle } };
+    const { nodes, edges } = this.ui.get();
+    return targetAfter(this.definition, this.kinds, [...nodes][0], [...edges][0]);
   }
 }
 
@@ -457,16 +379,4 @@ export function metaOf(w: Workflow): Ui["meta"] {
 
 export function plural(n: number, word: string): string {
   return `${n} ${word}${n === 1 ? "" : "s"}`;
-}
-
-/** The defaults that a schema gives for required fields: what a new node starts with. */
-function defaultsOf(schema: JsonObject): JsonObject {
-  const required = Array.isArray(schema.required) ? schema.required : [];
-  const properties = child(schema, "properties") ?? {};
-  const out: JsonObject = {};
-  for (const [name, s] of Object.entries(properties)) {
-    const value = child({ s }, "s")?.default;
-    if (value !== undefined && required.includes(name)) out[name] = value;
-  }
-  return out;
 }

@@ -66,6 +66,15 @@ export function initialValue(schema: JsonObject): Json | undefined {
   return out;
 }
 
+/** The defaults of required fields: what a new step starts with. */
+export function requiredDefaults(schema: JsonObject): JsonObject {
+  const required = requiredOf(schema);
+  const fields = propertiesOf(schema).flatMap(([name, s]) =>
+    required.has(name) && s.default !== undefined ? [[name, s.default] as const] : [],
+  );
+  return Object.fromEntries(fields);
+}
+
 /** What a value of a schema looks like: shown where JSON is to be typed. */
 export function example(schema: JsonObject, depth = 5): Json {
   if (schema.default !== undefined) return schema.default;
