@@ -71,7 +71,7 @@ const theme = EditorView.theme({
     padding: "1px 0",
   },
   ".cm-gutters": { backgroundColor: "transparent", color: "var(--bld-faint)", border: "none" },
-  ".cm-matchingBracket": { backgroundColor: "var(--bld-selection)" },
+  "&.cm-focused .cm-matchingBracket": { backgroundColor: "var(--bld-selection)" },
   ".cm-tooltip": {
     backgroundColor: "var(--bld-raised)",
     border: "1px solid var(--bld-line)",

@@ -10,37 +10,35 @@ import { hintsOf } from "./hints";
 import { AddButton, IconButton } from "./lists";
 import { Field, TextInput } from "./parts";
 
-/** A value next to its name: text, or JSON when it is no text. */
+/** A value next to its name: text, or JSON when it is to be something else. */
 function ValueInput(p: { value: Json; onChange: (v: Json) => void; label: string }) {
   const suggestions = useSuggestions();
-  const isText = typeof p.value === "string";
-  const [draft, setDraft] = useState(isText ? "" : stringify(p.value));
-  const [bad, setBad] = useState(false);
+  const [json, setJson] = useState(typeof p.value !== "string");
+  const [draft, setDraft] = useState(() => stringify(p.value));
+  const isText = !json && typeof p.value === "string";
+  const bad = !isText && tryParse(draft) === undefined;
   const toggle = () => {
+    setJson(isText);
     if (!isText) {
-      p.onChange(stringify(p.value));
+      if (typeof p.value !== "string") p.onChange(stringify(p.value));
       return;
     }
-    const next = tryParse(p.value as string) ?? (p.value as string);
-    setDraft(stringify(next));
-    p.onChange(typeof next === "string" ? [next] : next);
-    if (typeof next === "string") setDraft(stringify([next]));
+    // "12" as JSON is the number; what is no JSON stays the text that it is.
+    const parsed = tryParse(String(p.value));
+    const value = parsed === undefined ? p.value : parsed;
+    setDraft(stringify(value));
+    p.onChange(value);
   };
   const change = (v: string) => {
-    if (isText) {
-      p.onChange(v);
-      return;
-    }
-    setDraft(v);
-    const next = tryParse(v);
-    setBad(next === undefined);
-    if (next !== undefined && typeof next !== "string") p.onChange(next);
+    const value = isText ? v : tryParse(v);
+    if (!isText) setDraft(v);
+    if (value !== undefined) p.onChange(value);
   };
   return (
     <div className="kv-value">
       <Editor
         key={isText ? "text" : "json"}
-        value={isText ? (p.value as string) : draft}
+        value={isText ? String(p.value) : draft}
         onChange={change}
         language={isText ? "template" : "json"}
         label={p.label}
@@ -74,7 +72,8 @@ export function KeyValueField(p: FieldProps) {
   useEffect(() => {
     if (p.value === sent.current) return;
     sent.current = p.value;
-    setRows(toRows(p.value));
+    // New ids: what the old rows still hold of their values is out of date.
+    setRows((old) => toRows(p.value, 1 + Math.max(0, ...old.map((r) => r.id))));
   }, [p.value]);
   const update = (next: Row[]) => {
     setRows(next);
@@ -121,6 +120,6 @@ export function KeyValueField(p: FieldProps) {
   );
 }
 
-function toRows(v: Json | undefined): Row[] {
-  return Object.entries(isObject(v) ? v : {}).map(([name, value], id) => ({ id, name, value }));
+function toRows(v: Json | undefined, from = 0): Row[] {
+  return Object.entries(isObject(v) ? v : {}).map(([name, value], i) => ({ id: from + i, name, value }));
 }
