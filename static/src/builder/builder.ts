@@ -209,7 +209,7 @@ export class Builder {
     const lost = before.edges.length - this.definition.edges.length;
     if (lost > 0)
       this.toast(
-        `${plural(lost, "connection")} removed: they would cross the container's border`,
+        `${plural(lost, "connection")} removed: ${lost === 1 ? "it" : "they"} would cross the container's border`,
         "info",
         true,
       );

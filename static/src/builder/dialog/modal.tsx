@@ -20,7 +20,8 @@ export function Modal(p: {
     const el = ref.current;
     const before = document.activeElement;
     if (el && !el.open) el.showModal();
-    el?.querySelector<HTMLElement>(first)?.focus();
+    const target = el?.querySelector<HTMLElement>(first);
+    (target?.shadowRoot?.querySelector<HTMLElement>(".cm-content") ?? target)?.focus();
     return () => {
       el?.close();
       if (before instanceof HTMLElement) before.focus({ preventScroll: true });
