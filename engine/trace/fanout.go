@@ -1,0 +1,178 @@
+package trace
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+
+	"sluice/engine"
+)
+
+// Sink takes spans on a goroutine of its own. Its methods may be slow.
+type Sink interface {
+	Name() string
+	Spans(ctx context.Context, batch []Item)
+	RunEnded(ctx context.Context, accountID string, run engine.Run)
+}
+
+// Item is a span with its account.
+type Item struct {
+	AccountID string
+	Span      engine.Span
+}
+
+// Fanout is an [engine.Tracer] that hands spans to sinks, each behind a bounded
+// queue, and to the live hub, which does not block by itself.
+type Fanout struct {
+	hub    *Hub
+	redact func(json.RawMessage) json.RawMessage
+	lanes  []*lane
+}
+
+var _ engine.Tracer = (*Fanout)(nil)
+
+// lane is a sink with its queue.
+type lane struct {
+	sink    Sink
+	queue   chan message
+	dropped atomic.Int64
+	done    sync.WaitGroup
+	cancel  context.CancelFunc
+}
+
+type message struct {
+	items []Item
+	ended *endedRun
+}
+
+type endedRun struct {
+	accountID string
+	run       engine.Run
+}
+
+// queueSize bounds the commits that wait for a sink; batchSize the spans that it
+// gets at once.
+const (
+	queueSize = 8_192
+	batchSize = 1_000
+)
+
+// NewFanout returns a tracer for a hub and sinks. redact, if given, rewrites every
+// payload before it leaves the engine.
+func NewFanout(hub *Hub, redact func(json.RawMessage) json.RawMessage, sinks ...Sink) *Fanout {
+	f := &Fanout{hub: hub, redact: redact}
+	for _, s := range sinks {
+		f.lanes = append(f.lanes, &lane{sink: s, queue: make(chan message, queueSize)})
+	}
+	return f
+}
+
+// Start starts the sinks' goroutines.
+func (f *Fanout) Start(ctx context.Context) error {
+	for _, l := range f.lanes {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		l.cancel = cancel
+		l.done.Go(func() { l.run(ctx) })
+	}
+	return nil
+}
+
+// Stop lets the sinks take what is queued, until ctx ends. Nothing may be recorded
+// any more.
+func (f *Fanout) Stop(ctx context.Context) error {
+	for _, l := range f.lanes {
+		close(l.queue)
+		stop := context.AfterFunc(ctx, l.cancel)
+		l.done.Wait()
+		stop()
+		l.cancel()
+	}
+	return nil
+}
+
+// Dropped counts the spans that a sink has lost, by sink.
+func (f *Fanout) Dropped() map[string]int64 {
+	out := make(map[string]int64, len(f.lanes))
+	for _, l := range f.lanes {
+		out[l.sink.Name()] = l.dropped.Load()
+	}
+	return out
+}
+
+// Record implements [engine.Tracer].
+func (f *Fanout) Record(accountID string, spans []engine.Span) {
+	items := make([]Item, len(spans))
+	for i, s := range spans {
+		items[i] = Item{accountID, f.clean(s)}
+	}
+	f.hub.publish(accountID, items)
+	for _, l := range f.lanes {
+		l.offer(message{items: items})
+	}
+}
+
+// clean redacts a span's payloads.
+func (f *Fanout) clean(s engine.Span) engine.Span {
+	if f.redact == nil {
+		return s
+	}
+	s.Input, s.Output = f.redact(s.Input), f.redact(s.Output)
+	attributes := make(map[string]json.RawMessage, len(s.Attributes))
+	for k, v := range s.Attributes {
+		attributes[k] = f.redact(v)
+	}
+	s.Attributes = attributes
+	return s
+}
+
+// Delta implements [engine.Tracer].
+func (f *Fanout) Delta(accountID, runID, spanID, text string) {
+	f.hub.delta(accountID, runID, spanID, text)
+}
+
+// RunEnded implements [engine.Tracer].
+func (f *Fanout) RunEnded(accountID string, run engine.Run) {
+	for _, l := range f.lanes {
+		l.offer(message{ended: &endedRun{accountID, run}})
+	}
+}
+
+func (l *lane) offer(m message) {
+	select {
+	case l.queue <- m:
+	default:
+		l.dropped.Add(int64(max(1, len(m.items))))
+	}
+}
+
+// run hands the queue to the sink in batches.
+func (l *lane) run(ctx context.Context) {
+	for m := range l.queue {
+		var batch []Item
+		var ended []endedRun
+		add := func(m message) {
+			batch = append(batch, m.items...)
+			if m.ended != nil {
+				ended = append(ended, *m.ended)
+			}
+		}
+		add(m)
+		for more := true; more && len(batch) < batchSize; {
+			select {
+			case m, ok := <-l.queue:
+				if more = ok; ok {
+					add(m)
+				}
+			default:
+				more = false
+			}
+		}
+		if len(batch) > 0 {
+			l.sink.Spans(ctx, batch)
+		}
+		for _, e := range ended {
+			l.sink.RunEnded(ctx, e.accountID, e.run)
+		}
+	}
+}

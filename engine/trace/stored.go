@@ -1,0 +1,48 @@
+package trace
+
+import (
+	"context"
+	"log/slog"
+
+	"sluice/engine"
+)
+
+// SpanStore keeps spans; an older version of one never replaces a newer.
+type SpanStore interface {
+	SaveSpans(ctx context.Context, items []Item) error
+}
+
+// Stored is the sink that keeps the span tree.
+type Stored struct {
+	store SpanStore
+	log   *slog.Logger
+}
+
+// NewStored returns a sink on a store.
+func NewStored(store SpanStore, log *slog.Logger) *Stored { return &Stored{store, log} }
+
+// Name implements [Sink].
+func (*Stored) Name() string { return "stored" }
+
+// Spans implements [Sink]. Of several versions of a span only the last is written.
+func (s *Stored) Spans(ctx context.Context, batch []Item) {
+	last := make(map[[2]string]int, len(batch))
+	kept := batch[:0:0]
+	for _, it := range batch {
+		key := [2]string{it.Span.RunID, it.Span.ID}
+		if i, ok := last[key]; ok {
+			if kept[i].Span.Seq < it.Span.Seq {
+				kept[i] = it
+			}
+			continue
+		}
+		last[key] = len(kept)
+		kept = append(kept, it)
+	}
+	if err := s.store.SaveSpans(ctx, kept); err != nil {
+		s.log.Warn("spans were lost", "spans", len(kept), "err", err)
+	}
+}
+
+// RunEnded implements [Sink].
+func (*Stored) RunEnded(context.Context, string, engine.Run) {}
