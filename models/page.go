@@ -31,7 +31,7 @@ func paged(db *gorm.DB, column, cursor string, limit int) (*gorm.DB, int, error)
 		at, id, ok := strings.Cut(string(raw), " ")
 		micros, numErr := strconv.ParseInt(at, 10, 64)
 		if err != nil || numErr != nil || !ok {
-			return nil, 0, errCursor
+			return nil, 0, ErrCursor
 		}
 		db = db.Where("("+column+" < ? OR ("+column+" = ? AND id < ?))", micros, micros, id)
 	}

@@ -245,4 +245,5 @@ func (d *DB) DefinitionBody(ctx context.Context, hash string) (string, error) {
 	return def.Body, one(err, "definition %s", hash)
 }
 
-var errCursor = errors.New("the cursor is not one of this list")
+// ErrCursor is returned for a cursor that was not given out by the list.
+var ErrCursor = errors.New("the cursor is not one of this list")
