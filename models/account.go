@@ -149,3 +149,10 @@ func (d *DB) UseLoginToken(ctx context.Context, token string) (User, error) {
 	})
 	return u, one(err, "use login token")
 }
+
+// NeverSignedIn reports whether no sign-in link of the user was ever used.
+func (d *DB) NeverSignedIn(ctx context.Context, u User) (bool, error) {
+	var n int64
+	err := d.Read(ctx).Model(&LoginToken{}).Where("user_id = ? AND used_at IS NOT NULL", u.ID).Count(&n).Error
+	return n == 0, one(err, "look up login tokens")
+}

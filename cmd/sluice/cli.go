@@ -36,8 +36,13 @@ func (e exitError) Error() string { return e.message }
 type commandLine struct {
 	Config config `embed:""`
 
+	Serve    serveCommand    `cmd:"" default:"withargs" help:"Start the server (the default)."`
 	Run      runCommand      `cmd:"" help:"Run a workflow file and print what it gives."`
 	Validate validateCommand `cmd:"" help:"Check a workflow file."`
+	Import   importCommand   `cmd:"" help:"Store workflow files."`
+	Export   exportCommand   `cmd:"" help:"Print a stored workflow in canonical form."`
+	Migrate  migrateCommand  `cmd:"" help:"Bring the database to this version's schema."`
+	User     userCommand     `cmd:"" help:"Manage who may sign in."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 

@@ -19,14 +19,14 @@ var mayImport = []struct {
 	allowed []string
 }{
 	{"sluice/cmd/...", []string{"sluice/..."}},
-	{"sluice/web/...", []string{"sluice/web/...", "sluice/views/...", "sluice/static", "sluice/models", "sluice/engine/..."}},
-	{"sluice/web", []string{"sluice/web/...", "sluice/views/...", "sluice/static", "sluice/models", "sluice/engine/..."}},
+	{"sluice/web/...", []string{"sluice/web/...", "sluice/views/...", "sluice/static", "sluice/models", "sluice/engine", "sluice/engine/..."}},
+	{"sluice/web", []string{"sluice/web/...", "sluice/views/...", "sluice/static", "sluice/models", "sluice/engine", "sluice/engine/..."}},
 	{"sluice/views/...", []string{"sluice/views/...", "sluice/static"}},
 	{"sluice/static", nil},
 	{"sluice/models/...", []string{"sluice/models/..."}},
 	{"sluice/models", []string{"sluice/models/..."}},
 	{"sluice/engine/expr", nil},
-	{"sluice/engine/llm/...", []string{"sluice/engine/llm/..."}},
+	{"sluice/engine/llm/...", []string{"sluice/engine/llm", "sluice/engine/llm/..."}},
 	{"sluice/engine/llm", []string{"sluice/engine/llm/..."}},
 	{"sluice/engine/gormstore", []string{"sluice/engine", "sluice/engine/expr", "sluice/models/...", "sluice/models"}},
 	{"sluice/engine/jobs", []string{"sluice/engine", "sluice/engine/expr", "sluice/models/...", "sluice/models"}},

@@ -21,6 +21,7 @@ type runCommand struct {
 	Decide  map[string]string `mapsep:"none" help:"The answer to an approval (node=outcome). Without one the command ends with code 3." placeholder:"NODE=OUTCOME"`
 	Comment string            `help:"Comment of the answers given with --decide."`
 	JSON    bool              `name:"json" help:"Print run_id, status, output, variables and log as JSON."`
+	DB      bool              `name:"db" help:"Keep the run in the database instead of in memory."`
 }
 
 // report is what the command prints.
@@ -57,6 +58,9 @@ func (c *runCommand) Run(ctx context.Context, s streams, cfg *config) error {
 	variables, err := fields(c.Var)
 	if err != nil {
 		return err
+	}
+	if c.DB {
+		return c.runInDatabase(ctx, s, cfg, data, input, variables)
 	}
 	reg, err := registry(cfg, memoryRecipes())
 	if err != nil {

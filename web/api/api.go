@@ -77,8 +77,15 @@ func op(method, path, id, summary string, status int) huma.Operation {
 	}
 }
 
-// page is the query of every list.
-type page struct {
+// raw is op for bodies that are taken as they are: a workflow in any of its forms,
+// which the service checks better than a schema could.
+func raw(o huma.Operation) huma.Operation {
+	o.SkipValidateBody = true
+	return o
+}
+
+// Page is the query of every list.
+type Page struct {
 	Cursor string `query:"cursor" doc:"next_cursor of the page before"`
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 }

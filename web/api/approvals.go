@@ -61,7 +61,7 @@ func approvalOf(a models.ApprovalItem) Approval {
 
 func (h *handlers) approvals(api huma.API) {
 	huma.Register(api, op("GET", "/approvals", "list-approvals", "List approvals", 200), h.listApprovals)
-	huma.Register(api, op("GET", "/approvals/{id}", "get-approval", "Get an approval", 200), func(ctx context.Context, in *idPath) (*body[Approval], error) {
+	huma.Register(api, op("GET", "/approvals/{id}", "get-approval", "Get an approval", 200), func(ctx context.Context, in *IDPath) (*body[Approval], error) {
 		p, _ := auth.From(ctx)
 		a, err := h.App.DB.Approval(ctx, p.AccountID, in.ID)
 		if err != nil {
@@ -73,7 +73,7 @@ func (h *handlers) approvals(api huma.API) {
 }
 
 func (h *handlers) listApprovals(ctx context.Context, in *struct {
-	page
+	Page
 	Status string `query:"status" enum:"pending,decided,all" default:"pending"`
 	Run    string `query:"run"`
 	Search string `query:"q"`
@@ -95,7 +95,7 @@ func (h *handlers) listApprovals(ctx context.Context, in *struct {
 }
 
 func (h *handlers) decide(ctx context.Context, in *struct {
-	idPath
+	IDPath
 	Body struct {
 		Outcome string          `json:"outcome" minLength:"1"`
 		Comment string          `json:"comment,omitempty"`

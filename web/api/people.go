@@ -52,7 +52,7 @@ func (h *handlers) tokens(api huma.API) {
 		out.Token = text
 		return answer(out), nil
 	})
-	huma.Register(api, op("DELETE", "/tokens/{id}", "delete-token", "End an API token", 204), func(ctx context.Context, in *idPath) (*struct{}, error) {
+	huma.Register(api, op("DELETE", "/tokens/{id}", "delete-token", "End an API token", 204), func(ctx context.Context, in *IDPath) (*struct{}, error) {
 		p, _ := auth.From(ctx)
 		if err := h.App.DeleteToken(ctx, p, in.ID); err != nil {
 			return nil, h.fail(ctx, err)

@@ -79,7 +79,7 @@ func (h *handlers) recipes(api huma.API) {
 	})
 	huma.Register(api, op("GET", "/recipes/{id}", "get-recipe", "Get a recipe", 200), h.getRecipe)
 	huma.Register(api, op("PUT", "/recipes/{id}", "save-recipe", "Make a new version of a recipe", 200), func(ctx context.Context, in *struct {
-		idPath
+		IDPath
 		Body recipeInput
 	}) (*body[Recipe], error) {
 		return h.saveRecipe(ctx, in.Body.draft(in.ID))
@@ -88,7 +88,7 @@ func (h *handlers) recipes(api huma.API) {
 }
 
 func (h *handlers) listRecipes(ctx context.Context, in *struct {
-	page
+	Page
 	Search string `query:"q"`
 }) (*body[list[Recipe]], error) {
 	p, _ := auth.From(ctx)
@@ -112,7 +112,7 @@ func (h *handlers) saveRecipe(ctx context.Context, d app.RecipeDraft) (*body[Rec
 	return answer(recipeOf(r, &v)), nil
 }
 
-func (h *handlers) getRecipe(ctx context.Context, in *idPath) (*body[Recipe], error) {
+func (h *handlers) getRecipe(ctx context.Context, in *IDPath) (*body[Recipe], error) {
 	p, _ := auth.From(ctx)
 	r, err := h.App.DB.Recipe(ctx, p.AccountID, in.ID)
 	if err != nil {
@@ -125,7 +125,7 @@ func (h *handlers) getRecipe(ctx context.Context, in *idPath) (*body[Recipe], er
 	return answer(recipeOf(r, &v)), nil
 }
 
-func (h *handlers) recipeVersions(ctx context.Context, in *idPath) (*body[list[RecipeVersion]], error) {
+func (h *handlers) recipeVersions(ctx context.Context, in *IDPath) (*body[list[RecipeVersion]], error) {
 	p, _ := auth.From(ctx)
 	r, err := h.App.DB.Recipe(ctx, p.AccountID, in.ID)
 	if err != nil {

@@ -102,7 +102,7 @@ func stepOf(r models.StepRecord, labels map[string]string) Step {
 func (h *handlers) runs(api huma.API) {
 	huma.Register(api, op("POST", "/workflows/{id}/runs", "start-run", "Start a run", 202), h.startRun)
 	huma.Register(api, op("GET", "/runs", "list-runs", "List runs", 200), h.listRuns)
-	huma.Register(api, op("GET", "/runs/{id}", "get-run", "Get a run", 200), func(ctx context.Context, in *idPath) (*body[Run], error) {
+	huma.Register(api, op("GET", "/runs/{id}", "get-run", "Get a run", 200), func(ctx context.Context, in *IDPath) (*body[Run], error) {
 		return h.run(ctx, in.ID)
 	})
 	huma.Register(api, op("GET", "/runs/{id}/definition", "get-run-definition", "The definition that the run is made of", 200), h.runDefinition)
@@ -133,7 +133,7 @@ type started struct {
 const maxWait = 60 * time.Second
 
 func (h *handlers) startRun(ctx context.Context, in *struct {
-	idPath
+	IDPath
 	Key  string `header:"Idempotency-Key" maxLength:"200"`
 	Wait string `query:"wait" doc:"How long to wait for the run's end, such as 30s; at most 60s"`
 	Body struct {
@@ -178,7 +178,7 @@ func (h *handlers) startRun(ctx context.Context, in *struct {
 }
 
 func (h *handlers) listRuns(ctx context.Context, in *struct {
-	page
+	Page
 	Status   string `query:"status" doc:"one status, or several with commas between"`
 	Workflow string `query:"workflow"`
 	Search   string `query:"q"`
@@ -208,7 +208,7 @@ func (h *handlers) definition(ctx context.Context, id string) (string, error) {
 	return h.App.DB.DefinitionBody(ctx, r.DefinitionHash)
 }
 
-func (h *handlers) runDefinition(ctx context.Context, in *idPath) (*body[json.RawMessage], error) {
+func (h *handlers) runDefinition(ctx context.Context, in *IDPath) (*body[json.RawMessage], error) {
 	text, err := h.definition(ctx, in.ID)
 	if err != nil {
 		return nil, h.fail(ctx, err)
@@ -216,7 +216,7 @@ func (h *handlers) runDefinition(ctx context.Context, in *idPath) (*body[json.Ra
 	return answer(json.RawMessage(text)), nil
 }
 
-func (h *handlers) listSteps(ctx context.Context, in *idPath) (*body[list[Step]], error) {
+func (h *handlers) listSteps(ctx context.Context, in *IDPath) (*body[list[Step]], error) {
 	p, _ := auth.From(ctx)
 	text, err := h.definition(ctx, in.ID)
 	if err != nil {
@@ -248,7 +248,7 @@ type SpanList struct {
 }
 
 func (h *handlers) listSpans(ctx context.Context, in *struct {
-	idPath
+	IDPath
 	After int64 `query:"after" minimum:"0"`
 }) (*body[SpanList], error) {
 	p, _ := auth.From(ctx)
@@ -267,7 +267,7 @@ func (h *handlers) listSpans(ctx context.Context, in *struct {
 }
 
 func (h *handlers) cancelRun(ctx context.Context, in *struct {
-	idPath
+	IDPath
 	Body *struct {
 		Reason string `json:"reason,omitempty" maxLength:"1000"`
 	} `required:"false"`
@@ -283,7 +283,7 @@ func (h *handlers) cancelRun(ctx context.Context, in *struct {
 	return h.run(ctx, in.ID)
 }
 
-func (h *handlers) retryRun(ctx context.Context, in *idPath) (*body[Run], error) {
+func (h *handlers) retryRun(ctx context.Context, in *IDPath) (*body[Run], error) {
 	p, _ := auth.From(ctx)
 	if _, err := h.App.Engine.Retry(ctx, p.AccountID, in.ID, p.Actor()); err != nil {
 		return nil, h.fail(ctx, err)
@@ -292,7 +292,7 @@ func (h *handlers) retryRun(ctx context.Context, in *idPath) (*body[Run], error)
 }
 
 func (h *handlers) forkRun(ctx context.Context, in *struct {
-	idPath
+	IDPath
 	Body struct {
 		From  string          `json:"from,omitempty" doc:"address of the first step that runs again; empty: all"`
 		Input json.RawMessage `json:"input,omitempty"`

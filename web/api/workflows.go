@@ -105,7 +105,9 @@ func document(raw []byte) (data []byte, name string) {
 	return raw, ""
 }
 
-type idPath struct {
+// IDPath is the id in the path. Exported, like Page, because huma reads the fields of
+// exported embedded structs only.
+type IDPath struct {
 	ID string `path:"id"`
 }
 
@@ -114,9 +116,9 @@ func (h *handlers) workflows(api huma.API) {
 		return answer(map[string]any{"kinds": h.App.Registry.Specs()}), nil
 	})
 	huma.Register(api, op("GET", "/workflows", "list-workflows", "List workflows", 200), h.listWorkflows)
-	huma.Register(api, op("POST", "/workflows", "create-workflow", "Store a workflow given in any of its forms", 201), h.createWorkflow)
-	huma.Register(api, op("POST", "/workflows/validate", "validate-workflow", "Validate a workflow without storing it", 200), h.validateWorkflow)
-	huma.Register(api, op("GET", "/workflows/{id}", "get-workflow", "Get a workflow", 200), func(ctx context.Context, in *idPath) (*body[Workflow], error) {
+	huma.Register(api, raw(op("POST", "/workflows", "create-workflow", "Store a workflow given in any of its forms", 201)), h.createWorkflow)
+	huma.Register(api, raw(op("POST", "/workflows/validate", "validate-workflow", "Validate a workflow without storing it", 200)), h.validateWorkflow)
+	huma.Register(api, op("GET", "/workflows/{id}", "get-workflow", "Get a workflow", 200), func(ctx context.Context, in *IDPath) (*body[Workflow], error) {
 		p, _ := auth.From(ctx)
 		c, err := h.App.Get(ctx, p, in.ID)
 		if err != nil {
@@ -125,7 +127,7 @@ func (h *handlers) workflows(api huma.API) {
 		return answer(workflowOf(c)), nil
 	})
 	huma.Register(api, op("PUT", "/workflows/{id}", "save-workflow", "Save a draft that is still at the given revision", 200), h.saveWorkflow)
-	huma.Register(api, op("DELETE", "/workflows/{id}", "delete-workflow", "Delete a workflow; its runs stay", 204), func(ctx context.Context, in *idPath) (*struct{}, error) {
+	huma.Register(api, op("DELETE", "/workflows/{id}", "delete-workflow", "Delete a workflow; its runs stay", 204), func(ctx context.Context, in *IDPath) (*struct{}, error) {
 		p, _ := auth.From(ctx)
 		if err := h.App.Delete(ctx, p, in.ID); err != nil {
 			return nil, h.fail(ctx, err)
@@ -138,7 +140,7 @@ func (h *handlers) workflows(api huma.API) {
 }
 
 func (h *handlers) listWorkflows(ctx context.Context, in *struct {
-	page
+	Page
 	Search string `query:"q" doc:"words of name or description"`
 }) (*body[list[WorkflowSummary]], error) {
 	p, _ := auth.From(ctx)
@@ -192,7 +194,7 @@ func (h *handlers) validateWorkflow(ctx context.Context, in *rawInput) (*body[Va
 }
 
 func (h *handlers) saveWorkflow(ctx context.Context, in *struct {
-	idPath
+	IDPath
 	Body struct {
 		Revision   int64           `json:"revision" doc:"the revision that the change is made to"`
 		Definition json.RawMessage `json:"definition"`
@@ -207,7 +209,7 @@ func (h *handlers) saveWorkflow(ctx context.Context, in *struct {
 }
 
 func (h *handlers) publishWorkflow(ctx context.Context, in *struct {
-	idPath
+	IDPath
 	Body struct {
 		Revision int64  `json:"revision"`
 		Notes    string `json:"notes,omitempty"`
@@ -221,7 +223,7 @@ func (h *handlers) publishWorkflow(ctx context.Context, in *struct {
 	return answer(versionOf(v)), nil
 }
 
-func (h *handlers) listVersions(ctx context.Context, in *idPath) (*body[list[Version]], error) {
+func (h *handlers) listVersions(ctx context.Context, in *IDPath) (*body[list[Version]], error) {
 	p, _ := auth.From(ctx)
 	if _, err := h.App.DB.Workflow(ctx, p.AccountID, in.ID); err != nil {
 		return nil, h.fail(ctx, err)
@@ -238,7 +240,7 @@ func (h *handlers) listVersions(ctx context.Context, in *idPath) (*body[list[Ver
 }
 
 func (h *handlers) getVersion(ctx context.Context, in *struct {
-	idPath
+	IDPath
 	Version int `path:"version" minimum:"1"`
 }) (*body[Version], error) {
 	p, _ := auth.From(ctx)

@@ -211,6 +211,17 @@ func (s *Service) Start(ctx context.Context, p auth.Principal, r StartRequest) (
 	}})
 }
 
+// Prepare makes the run of a draft without starting it.
+func (s *Service) Prepare(ctx context.Context, p auth.Principal, w models.Workflow, input, variables json.RawMessage) (engine.Run, error) {
+	v, err := s.version(ctx, p, w, "", false, 0)
+	if err != nil {
+		return engine.Run{}, err
+	}
+	return engine.Run{
+		AccountID: p.AccountID, WorkflowID: w.ID, VersionID: v.ID, DefinitionHash: v.Hash, Input: input, Variables: variables, StartedBy: p.Actor(),
+	}, nil
+}
+
 // checkInput holds an input against the version's schema.
 func (s *Service) checkInput(ctx context.Context, v models.WorkflowVersion, r *StartRequest) error {
 	if len(r.Input) == 0 || string(r.Input) == "null" {

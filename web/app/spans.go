@@ -1,0 +1,30 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"sluice/engine/trace"
+	"sluice/models"
+)
+
+// Spans keeps the span tree in the database.
+type Spans struct{ DB *models.DB }
+
+var _ trace.SpanStore = Spans{}
+
+// SaveSpans implements [trace.SpanStore].
+func (s Spans) SaveSpans(ctx context.Context, items []trace.Item) error {
+	rows := make([]models.Span, 0, len(items))
+	for _, it := range items {
+		it.Span.Name = strings.ToValidUTF8(it.Span.Name, "\uFFFD")
+		body, err := json.Marshal(it.Span)
+		if err != nil {
+			return fmt.Errorf("write span %s of %s: %w", it.Span.ID, it.Span.RunID, err)
+		}
+		rows = append(rows, models.Span{RunID: it.Span.RunID, ID: it.Span.ID, Seq: it.Span.Seq, AccountID: it.AccountID, Body: string(body)})
+	}
+	return s.DB.SaveSpans(ctx, rows)
+}
