@@ -23,7 +23,7 @@ var mayImport = []struct {
 	{"sluice/web", []string{"sluice/web/...", "sluice/views/...", "sluice/static", "sluice/models", "sluice/engine", "sluice/engine/..."}},
 	{"sluice/views/...", []string{"sluice/views/...", "sluice/static"}},
 	{"sluice/static", nil},
-	{"sluice/models/...", []string{"sluice/models/..."}},
+	{"sluice/models/...", []string{"sluice/models", "sluice/models/..."}},
 	{"sluice/models", []string{"sluice/models/..."}},
 	{"sluice/engine/expr", nil},
 	{"sluice/engine/llm/...", []string{"sluice/engine/llm", "sluice/engine/llm/..."}},
