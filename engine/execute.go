@@ -171,6 +171,7 @@ func (s *state) park(st *step, p *Park) {
 	park.ID, park.RunID, park.Address, park.Round = s.host.newID(), s.run.ID, st.address, rec.Round
 	park.NodeID, park.OpenedAt = st.node.Node.ID, s.host.now()
 	park.Outcomes = s.markRejections(st, p.Outcomes)
+	park.OnWake = rejectUnhandled(park.OnWake, park.Outcomes)
 	if !park.WakeAt.IsZero() && park.OnWake == nil {
 		s.fail(st, &StepError{Code: CodeFailed, Message: "the step waits until a time but does not say what happens then"})
 		return
@@ -196,6 +197,20 @@ func (s *state) markRejections(st *step, outcomes []Outcome) []Outcome {
 		out[i] = o
 	}
 	return out
+}
+
+// rejectUnhandled makes a wait that ends in a refusal which no edge handles fail
+// like the same refusal by a person.
+func rejectUnhandled(r *Resolution, outcomes []Outcome) *Resolution {
+	if r == nil || r.Error != nil {
+		return r
+	}
+	for _, o := range outcomes {
+		if o.Rejects && o.ID == r.Outcome {
+			return &Resolution{Outcome: r.Outcome, Error: &StepError{Code: CodeRejected, Message: "rejected: nobody answered in time"}}
+		}
+	}
+	return r
 }
 
 func (s *state) handled(st *step, handle string) bool {

@@ -431,3 +431,22 @@ func TestSpansAreNumberedWithoutGaps(t *testing.T) {
 	require.Equal(t, "each[1]", ok.ParentID)
 	require.Equal(t, 1, h.Trace.Ended(run.ID))
 }
+
+func TestAnApprovalThatTimesOutIntoARefusalIsRejected(t *testing.T) {
+	t.Parallel()
+	h := harness(t, &enginetest.Probe{})
+	run := awaitTerminal(t, h, h.Start(chain(`{"id":"a","type":"approval","config":{"title":"ok?","timeout":"30ms","on_timeout":"reject"}}`), `{}`).ID)
+	require.Equal(t, engine.RunRejected, run.Status)
+	require.Empty(t, h.Snapshot(run.ID).Parks)
+}
+
+func TestWaitsInSeriesEachTakeTheirTime(t *testing.T) {
+	t.Parallel()
+	h := harness(t, &enginetest.Probe{})
+	began := time.Now()
+	run := awaitTerminal(t, h, h.Start(flow(`{"id":"start","type":"trigger"},{"id":"a","type":"wait","config":{"duration":"50ms"}},
+		{"id":"b","type":"wait","config":{"duration":"50ms"}},{"id":"done","type":"end","config":{"output":"{{step.b}}"}}`,
+		`{"source":"start","target":"a"},{"source":"a","target":"b"},{"source":"b","target":"done"}`), `{}`).ID)
+	require.Equal(t, engine.RunSucceeded, run.Status, "%v", run.Error)
+	require.GreaterOrEqual(t, time.Since(began), 100*time.Millisecond)
+}
