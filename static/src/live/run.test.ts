@@ -64,14 +64,14 @@ test("says that text has a hole after a break", () => {
   const { world, feed } = setup();
   world.socket.tell({ type: "snapshot", topic, seq: 2, run, spans: [] });
   world.socket.tell({ type: "caught_up", topic, seq: 2 });
-  world.socket.tell({ type: "spans", topic, seq: 3, spans: [attempt(3, "running")] });
+  world.socket.tell({ type: "spans", topic, seq: 503, spans: [attempt(503, "running")] });
   world.socket.tell({ type: "delta", topic, span_id: "ask@1", text: "one " });
   world.socket.onclose?.();
   assert.equal(feed.snapshot().caughtUp, false);
   world.pass(1_000);
   world.socket.onopen?.();
-  assert.deepEqual(world.socket.sent, [{ type: "subscribe", topic, after: 3 }]);
-  world.socket.tell({ type: "caught_up", topic, seq: 3 });
+  assert.deepEqual(world.socket.sent, [{ type: "subscribe", topic, after: 303 }]);
+  world.socket.tell({ type: "caught_up", topic, seq: 503 });
   world.socket.tell({ type: "delta", topic, span_id: "ask@1", text: "three" });
   assert.deepEqual(feed.text("ask@1"), { text: "one three", gap: true });
 });

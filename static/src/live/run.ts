@@ -21,6 +21,12 @@ export type RunState = {
   refused: string;
 };
 
+/**
+ * How far back to ask when going on after a break. An answer's span is numbered by
+ * whoever takes the answer, and may come after spans with higher numbers.
+ */
+const overlap = 200;
+
 /** Streamed text beyond this is cut at the front: the output brings all of it. */
 const maxText = 1 << 20;
 
@@ -53,7 +59,7 @@ export class RunFeed {
       if (client.connection().state !== "live") this.interrupted();
     });
     const stop = client.watch(`run:${this.runId}`, {
-      after: () => this.spans.seq,
+      after: () => Math.max(0, this.spans.seq - overlap),
       frame: (f) => this.take(f),
     });
     return () => {
