@@ -1,2 +1,60 @@
-// Page scripts start here.
-export {};
+/** The scripts of every page: small behaviours bound by data attributes. */
+
+import htmx from "htmx.org";
+import { liveClient } from "../live/browser";
+import { watchInbox } from "../live/inbox";
+import { dialogs } from "./dialogs";
+import { inbox } from "./inbox";
+import { keyboard } from "./keyboard";
+import { palette } from "./palette";
+import { themes } from "./themes";
+
+htmx.config.allowEval = false;
+htmx.config.includeIndicatorStyles = false;
+
+dialogs();
+themes();
+keyboard();
+palette();
+inbox();
+
+/** Lists that show what is going on are fetched again when something has changed. */
+function refresh(): void {
+  for (const list of document.querySelectorAll<HTMLElement>("[data-refresh]")) {
+    htmx.trigger(list, "refresh", {});
+  }
+}
+
+const badge = document.querySelector<HTMLElement>("[data-inbox-count]");
+if (badge) {
+  let known = badge.textContent ?? "";
+  watchInbox(liveClient(), ({ pending }) => {
+    const text = String(pending);
+    badge.textContent = text;
+    badge.hidden = pending === 0;
+    if (known !== text && location.pathname.startsWith("/approvals")) refresh();
+    known = text;
+  });
+}
+
+if (location.pathname === "/runs") {
+  setInterval(() => {
+    if (document.visibilityState === "visible" && !document.querySelector("dialog[open]")) refresh();
+  }, 5000);
+}
+
+for (const toast of document.querySelectorAll("[data-toast]")) {
+  setTimeout(() => toast.remove(), 6000);
+}
+
+// The old page's search field keeps the focus; what it found says how much there is.
+document.addEventListener("htmx:responseError", (event) => {
+  const detail = (event as CustomEvent<{ xhr: XMLHttpRequest }>).detail;
+  const toasts = document.getElementById("toasts");
+  if (!toasts || detail.xhr.getResponseHeader("HX-Retarget")) return;
+  const toast = document.createElement("div");
+  toast.className = "toast";
+  toast.textContent = "The server did not answer. Try again.";
+  toasts.append(toast);
+  setTimeout(() => toast.remove(), 6000);
+});
