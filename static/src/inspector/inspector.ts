@@ -2,15 +2,14 @@
 
 import { Observable } from "../builder/state";
 import type { Definition } from "../graph/definition";
-import { placeMissing } from "../graph/layout";
 import type { Kinds } from "../graph/spec";
 import { RunFeed } from "../live/run";
 import { isOver, type Run, type Span } from "../live/span";
 import { buildTree, type SpanNode } from "../live/tree";
-import { serverNow } from "./api";
 import type { Interval } from "./model/bar";
 import { type Picks, picksFor } from "./model/overlay";
 import { type Filter, failuresIn, keysAbove, latestActive, neighbour, treeOrder } from "./model/rows";
+import { tidy } from "./model/tidy";
 
 export type Pane = "timeline" | "graph" | "detail";
 
@@ -57,7 +56,7 @@ export class Inspector {
     run: Run,
     definition: Definition,
     readonly kinds: Kinds,
-    readonly layout: Definition = placeMissing(definition, kinds),
+    readonly layout: Definition = tidy(definition, kinds),
   ) {
     this.definition = definition;
     this.feed = new RunFeed(run.id);
@@ -110,10 +109,8 @@ export class Inspector {
     return this.byId.nodes.get(id);
   }
 
-  /** Now, on the clock that spans are timed by; the end of a run that is over. */
-  now(): number {
-    return serverNow();
-  }
+  /** Whether a kind waits for something outside, so that its time is no work. */
+  waits = (type: string): boolean => this.kinds.get(type)?.class === "park";
 
   /** Looks at a row. It and what it is in is shown in the timeline and on the graph. */
   select(key: string, more: Partial<Ui> = {}): void {
@@ -189,7 +186,7 @@ export class Inspector {
   }
 
   private followLatest(): void {
-    const latest = latestActive(this.feed.spans.all());
+    const latest = latestActive(this.roots());
     if (latest === null || latest === this.ui.get().active) return;
     this.ui.set({ active: latest, picks: this.picksOf(latest) });
   }

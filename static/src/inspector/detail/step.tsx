@@ -8,6 +8,7 @@ import { specOf } from "../../graph/spec";
 import type { Span } from "../../live/span";
 import { iterationIndex, type SpanNode } from "../../live/tree";
 import { useFeed, useInspector, useUi } from "../context";
+import { shownStatus } from "../model/activity";
 import { isSettled } from "../model/bar";
 import { amount, cost, duration } from "../model/format";
 import { CopyButton, Empty, type Tab, TabPanel, Tabs } from "../parts";
@@ -62,7 +63,7 @@ function Streaming({ node }: { node: SpanNode }) {
   useFeed();
   const last = node.attempts.at(-1);
   const written = last && i.feed.text(last.id);
-  if (written === undefined) return <Empty>{lookOf(node.span.status).label}: there is no output yet.</Empty>;
+  if (written === undefined) return <Empty>{lookOf(shownStatus(node)).label}: there is no output yet.</Empty>;
   return (
     <section className="dt-part" aria-live="off">
       <h3>Writing…</h3>
@@ -160,7 +161,7 @@ function Head({ node }: { node: SpanNode }) {
         <h2 dir="auto" title={title}>
           {title}
         </h2>
-        <StatusBadge status={span.status} />
+        <StatusBadge status={shownStatus(node)} />
       </div>
       <div className="dt-address">
         <code title="The address of the step in the run">{span.address || span.id}</code>
@@ -239,7 +240,7 @@ function Inside({ node, tab }: { node: SpanNode; tab: TabId }) {
               <CornerDownRight size={12} aria-hidden="true" />
               {c.span.kind === "iteration" ? `Item ${iterationIndex(c.span)}` : c.span.name || c.span.id}
             </button>
-            <span className="dt-note">{lookOf(c.span.status).label}</span>
+            <span className="dt-note">{lookOf(shownStatus(c)).label}</span>
           </li>
         ))}
       </ul>

@@ -16,7 +16,9 @@ export type Way = Edge<WayData, "way">;
 const unreached: NodeState = { span: undefined, status: "", progress: null };
 
 function sameState(a: NodeState, b: NodeState): boolean {
-  return a.span === b.span && JSON.stringify(a.progress) === JSON.stringify(b.progress);
+  return (
+    a.span === b.span && a.status === b.status && JSON.stringify(a.progress) === JSON.stringify(b.progress)
+  );
 }
 
 /** Nodes, parents first. Those that did not change are the same objects as before. */

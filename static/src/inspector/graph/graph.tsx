@@ -8,13 +8,16 @@ import {
   type EdgeProps,
   getBezierPath,
   ReactFlow,
+  type ReactFlowInstance,
   ReactFlowProvider,
   useReactFlow,
 } from "@xyflow/react";
 import { Maximize, ZoomIn, ZoomOut } from "lucide-react";
 import { memo, useEffect, useMemo, useRef } from "react";
+import type { Span } from "../../live/span";
 import { useFeed, useInspector, useNarrow, useUi } from "../context";
 import { type Inspector, runSpan } from "../inspector";
+import { shownStatus } from "../model/activity";
 import { overlayOf } from "../model/overlay";
 import { IconButton } from "../parts";
 import { type StepNode, stepNodes, type Way, ways } from "./flow";
@@ -51,7 +54,13 @@ function useOverlay() {
   const { version } = useFeed();
   const { picks } = useUi();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the version stands for the spans
-  return useMemo(() => overlayOf(i.layout, i.kinds, i.feed.spans, picks), [i, version, picks]);
+  return useMemo(() => {
+    const statusOf = (s: Span): string => {
+      const node = i.node(s.id);
+      return node === undefined ? s.status : shownStatus(node);
+    };
+    return overlayOf(i.layout, i.kinds, i.feed.spans, picks, statusOf);
+  }, [i, version, picks]);
 }
 
 /** The node of the selected span. */
@@ -81,7 +90,23 @@ function ZoomBar() {
 }
 
 /** Below this a title can't be read. */
-const readable = 0.5;
+const readable = 0.45;
+
+/** Shows all of it, or where it starts when all of it would be too small to read. */
+function open(flow: ReactFlowInstance<StepNode, Way>, box: HTMLElement | null): void {
+  const nodes = flow.getNodes();
+  if (box === null || nodes.length === 0) return;
+  const bounds = flow.getNodesBounds(nodes);
+  const { width, height } = box.getBoundingClientRect();
+  const pad = 28;
+  const fits = Math.min((width - 2 * pad) / bounds.width, (height - 2 * pad) / bounds.height);
+  const zoom = Math.min(1, fits >= readable ? fits : 0.6);
+  const [spareX, spareY] = [width - bounds.width * zoom, height - bounds.height * zoom];
+  const first = nodes.find((n) => n.data.node.type === "trigger")?.position.y ?? bounds.y;
+  const x = (spareX >= 2 * pad ? spareX / 2 : pad) - bounds.x * zoom;
+  const y = spareY >= 2 * pad ? spareY / 2 - bounds.y * zoom : height / 3 - first * zoom;
+  void flow.setViewport({ x, y, zoom });
+}
 
 /** Keeps the selected node in sight, and all of the graph where it fits. */
 function useView(selected: string, box: React.RefObject<HTMLElement | null>): void {
@@ -90,9 +115,7 @@ function useView(selected: string, box: React.RefObject<HTMLElement | null>): vo
   const narrow = useNarrow();
   // biome-ignore lint/correctness/useExhaustiveDependencies: a pane that was hidden had no size to fit into
   useEffect(() => {
-    const frame = requestAnimationFrame(() => {
-      void flow.fitView({ padding: 0.08, maxZoom: 1, minZoom: readable });
-    });
+    const frame = requestAnimationFrame(() => open(flow, box.current));
     return () => cancelAnimationFrame(frame);
   }, [flow, narrow && pane === "graph"]);
   useEffect(() => {

@@ -2,6 +2,7 @@
 
 import { timeOf } from "../../live/span";
 import type { SpanNode } from "../../live/tree";
+import { shownStatus } from "./activity";
 
 export type PartKind =
   /** An attempt, or a step that computes without one. */
@@ -35,17 +36,20 @@ export function nextAttemptAt(node: SpanNode): number {
   return node.span.status === "retrying" ? timeOf(node.span.attributes.next_attempt_at) : Number.NaN;
 }
 
+/** Whether a type of node waits for something outside, rather than working. */
+export type Waits = (type: string) => boolean;
+
 /** The pieces of a span's bar, in order. None for what has not begun or was skipped. */
-export function partsOf(node: SpanNode, now: number): Part[] {
+export function partsOf(node: SpanNode, now: number, waits: Waits): Part[] {
   const { span, attempts } = node;
   if (Number.isNaN(span.start) || span.status === "skipped") return [];
   const to = endOf(node, now);
   const open = !isSettled(span.status);
   if (span.kind !== "step" || node.children.length > 0) {
-    return [{ kind: "frame", from: span.start, to, status: span.status, open }];
+    return [{ kind: "frame", from: span.start, to, status: shownStatus(node), open }];
   }
   if (attempts.length === 0) {
-    const kind = span.status === "parked" ? "wait" : "work";
+    const kind = span.status === "parked" || waits(span.node_type) ? "wait" : "work";
     return [{ kind, from: span.start, to, status: span.status, open }];
   }
   return attemptParts(node, now, to);
@@ -81,10 +85,10 @@ function attemptParts(node: SpanNode, now: number, to: number): Part[] {
 }
 
 /** When anything in a tree worked, as intervals that do not touch. */
-export function busyTimes(roots: readonly SpanNode[], now: number): Interval[] {
+export function busyTimes(roots: readonly SpanNode[], now: number, waits: Waits): Interval[] {
   const all: Interval[] = [];
   const walk = (n: SpanNode): void => {
-    for (const p of partsOf(n, now)) if (p.kind === "work") all.push({ from: p.from, to: p.to });
+    for (const p of partsOf(n, now, waits)) if (p.kind === "work") all.push({ from: p.from, to: p.to });
     for (const c of n.children) walk(c);
   };
   for (const r of roots) walk(r);

@@ -4,6 +4,7 @@ import type { Span } from "../../live/span";
 import { SpanStore } from "../../live/spans";
 import { seeded, span } from "../../live/testkit";
 import { buildTree, type SpanNode } from "../../live/tree";
+import { shownStatus } from "./activity";
 import { busyTimes, merge, partsOf, rangeOf } from "./bar";
 import { cost, duration, relative, ticking } from "./format";
 import { failuresIn, keysAbove, latestActive, neighbour, rowsOf, treeOrder } from "./rows";
@@ -21,8 +22,9 @@ function node(fields: Partial<Span> & { id: string }, attempts: Partial<Span>[] 
   };
 }
 
+const waits = (type: string): boolean => type === "wait";
 const parts = (n: SpanNode, now: number): string[] =>
-  partsOf(n, now).map((p) => `${p.kind} ${p.from}-${p.to}${p.open ? " …" : ""}`);
+  partsOf(n, now, waits).map((p) => `${p.kind} ${p.from}-${p.to}${p.open ? " …" : ""}`);
 
 test("a bar is made of attempts, the waits between them, and the wait for an answer", () => {
   const cases: { name: string; node: SpanNode; want: string[] }[] = [
@@ -68,6 +70,11 @@ test("a bar is made of attempts, the waits between them, and the wait for an ans
       want: ["work 0-5", "wait 5-90"],
     },
     { name: "pure", node: node({ id: "a", status: "succeeded", start: 3, end: 4 }), want: ["work 3-4"] },
+    {
+      name: "a timer that has run out",
+      node: node({ id: "a", status: "succeeded", node_type: "wait", start: 3, end: 9 }),
+      want: ["wait 3-9"],
+    },
     { name: "skipped", node: node({ id: "a", status: "skipped", start: 3, end: 3 }), want: [] },
     { name: "an iteration", node: node({ id: "a", kind: "iteration", start: 3 }), want: ["frame 3-100 …"] },
   ];
@@ -95,7 +102,7 @@ test("work is merged, and the range takes in retries that are due", () => {
     attributes: { next_attempt_at: new Date(99).toISOString() },
   });
   run.children.push(retrying);
-  assert.deepEqual(busyTimes([run], 50)[0], { from: 12, to: 50 });
+  assert.deepEqual(busyTimes([run], 50, waits)[0], { from: 12, to: 50 });
   assert.deepEqual(rangeOf([run], 50), { from: 10, to: 99 });
   assert.deepEqual(rangeOf([], 50), { from: 50, to: 51 });
 });
@@ -254,11 +261,12 @@ test("goes from failure to failure, round at the ends", () => {
 
 test("follows what works before what waits, and the inside of containers", () => {
   const store = looped(3);
-  assert.equal(latestActive(store.all()), "each");
-  store.upsert([span({ id: "ask", address: "ask", seq: 50, status: "parked", start: 99 })]);
-  assert.equal(latestActive(store.all()), "each");
-  store.upsert([span({ id: "each[2]/work", address: "each[2]/work", seq: 51, status: "running", start: 1 })]);
-  assert.equal(latestActive(store.all()), "each[2]/work");
+  const latest = () => latestActive(buildTree(store));
+  assert.equal(latest(), null);
+  store.upsert([span({ id: "ask", seq: 50, status: "parked", start: 99 })]);
+  assert.equal(latest(), "ask");
+  store.upsert([span({ id: "each[2]/work", parent_id: "each[2]", seq: 51, status: "running", start: 1 })]);
+  assert.equal(latest(), "each[2]/work");
 });
 
 test("durations, amounts and sums", () => {
@@ -280,4 +288,17 @@ test("durations, amounts and sums", () => {
   assert.equal(cost(0), "");
   assert.equal(cost(1_234), "$0.0012");
   assert.equal(cost(2_340_000), "$2.34");
+});
+
+test("a container waits when all that is open in it does", () => {
+  const store = looped(2);
+  const run = () => buildTree(store)[0];
+  const shown = (n: SpanNode | undefined) => (n === undefined ? "" : shownStatus(n));
+  assert.equal(shown(run()), "running");
+  store.upsert([span({ id: "each[1]/ask", parent_id: "each[1]", seq: 60, status: "parked" })]);
+  store.upsert([span({ id: "each[1]", parent_id: "each", kind: "iteration", seq: 61, status: "running" })]);
+  assert.equal(shown(run()), "parked");
+  store.upsert([span({ id: "other", seq: 62, status: "running" })]);
+  assert.equal(shown(run()), "running");
+  assert.equal(shown(run()?.children.find((c) => c.span.id === "each")), "parked");
 });

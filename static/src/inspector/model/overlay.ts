@@ -126,6 +126,7 @@ class Walker {
     private readonly kinds: Kinds,
     private readonly store: SpanStore,
     private readonly picks: Picks,
+    private readonly statusOf: (s: Span) => string,
   ) {
     this.byAddress = latestRounds(store);
     for (const n of d.nodes) {
@@ -143,14 +144,20 @@ class Walker {
       const span = this.byAddress.get(address);
       const loop = specOf(this.kinds, n.type).container === "loop";
       const progress = loop && span !== undefined ? progressOf(span, this.store, this.picks) : null;
-      this.nodes.set(n.id, { span, status: span?.status ?? "", progress });
+      this.nodes.set(n.id, { span, status: span === undefined ? "" : this.statusOf(span), progress });
       this.body(n.id, loop ? `${address}[${progress?.shown ?? -1}]` : address);
     }
   }
 }
 
-export function overlayOf(d: Definition, kinds: Kinds, store: SpanStore, picks: Picks): Overlay {
-  const walker = new Walker(d, kinds, store, picks);
+export function overlayOf(
+  d: Definition,
+  kinds: Kinds,
+  store: SpanStore,
+  picks: Picks,
+  statusOf: (s: Span) => string = (s) => s.status,
+): Overlay {
+  const walker = new Walker(d, kinds, store, picks, statusOf);
   walker.body("", "");
   const byId = new Map(d.nodes.map((n) => [n.id, n]));
   const edges = new Map<string, EdgeState>();

@@ -192,25 +192,28 @@ export function treeOrder(roots: readonly SpanNode[]): string[] {
   return out;
 }
 
-/** The step that began last of those at work, which is what there is to watch. */
-export function latestActive(spans: Iterable<Span>): string | null {
+/**
+ * The step that began last of those at work, which is what there is to watch.
+ * Containers don't count: something in them does.
+ */
+export function latestActive(roots: readonly SpanNode[]): string | null {
   let best: Span | null = null;
-  for (const s of spans) {
-    if (s.kind !== "step" || (s.status !== "running" && s.status !== "retrying" && s.status !== "parked"))
-      continue;
-    if (best === null || rankOf(s) > rankOf(best) || (rankOf(s) === rankOf(best) && isLater(s, best)))
-      best = s;
+  for (const s of leavesOf(roots)) {
+    const active = s.status === "running" || s.status === "retrying" || s.status === "parked";
+    if (active && s.kind === "step" && (best === null || isBetter(s, best))) best = s;
   }
   return best?.id ?? null;
 }
 
-/** What works goes before what waits. */
-function rankOf(s: Span): number {
-  return s.status === "parked" ? 0 : 1;
+function* leavesOf(nodes: readonly SpanNode[]): Generator<Span> {
+  for (const n of nodes) {
+    if (n.children.length === 0) yield n.span;
+    else yield* leavesOf(n.children);
+  }
 }
 
-function isLater(a: Span, b: Span): boolean {
-  if (a.start !== b.start) return a.start > b.start;
-  // A container and its first step may begin at the same moment: the step is inside.
-  return a.address.length > b.address.length;
+/** What works goes before what waits, what began later before what began earlier. */
+function isBetter(a: Span, b: Span): boolean {
+  const waits = Number(a.status === "parked") - Number(b.status === "parked");
+  return waits !== 0 ? waits < 0 : a.start > b.start;
 }

@@ -2,7 +2,7 @@
 
 import { type PointerEvent, useRef, useState } from "react";
 import { duration } from "../model/format";
-import type { Scale, View } from "../model/scale";
+import type { Break, Scale, View } from "../model/scale";
 import type { Zoom } from "./zoom";
 
 /** A place of the axis as a percentage of what is in view. */
@@ -59,7 +59,12 @@ function useBrush(zoom: Zoom, view: View) {
 export function Axis(p: { scale: Scale; view: View; zoom: Zoom; most: number }) {
   const { scale, view } = p;
   const { brush, box, handlers } = useBrush(p.zoom, view);
+  const middleOf = (b: Break) => percent((scale.at(b.from) + scale.at(b.to)) / 2, view);
   const inView = scale.breaks.filter((b) => scale.at(b.to) > view.from && scale.at(b.from) < view.to);
+  // A time that a cut's label would cover is left out.
+  const ticks = scale
+    .ticks(view, p.most)
+    .filter((t) => inView.every((b) => Math.abs(middleOf(b) - percent(t.at, view)) > 7));
   return (
     <div
       className="tl-axis"
@@ -68,18 +73,18 @@ export function Axis(p: { scale: Scale; view: View; zoom: Zoom; most: number }) 
       title="Drag to zoom in, double click to see all"
       aria-hidden="true"
     >
-      {scale.ticks(view, p.most).map((t) => (
+      {ticks.map((t) => (
         <span key={t.at} className="tl-tick" style={{ left: `${percent(t.at, view)}%` }}>
           {t.label}
         </span>
       ))}
       {inView.map((b) => {
-        const middle = percent((scale.at(b.from) + scale.at(b.to)) / 2, view);
+        const middle = middleOf(b);
         return (
           <span
             key={b.from}
             className="tl-cut"
-            style={{ left: `${middle}%` }}
+            style={{ left: `clamp(32px, ${middle}%, 100% - 32px)` }}
             title={`${duration(b.to - b.from)} in which nothing ran, cut short`}
           >
             {b.label}

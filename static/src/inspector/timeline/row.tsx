@@ -4,6 +4,7 @@ import { ChevronRight } from "lucide-react";
 import { memo } from "react";
 import { iterationIndex, type SpanNode } from "../../live/tree";
 import { useInspector, useNarrow } from "../context";
+import { shownStatus } from "../model/activity";
 import { endOf, type Part, partsOf } from "../model/bar";
 import { amount, duration, plural, ticking } from "../model/format";
 import { isFailed, type Row } from "../model/rows";
@@ -29,7 +30,7 @@ function durationOf(node: SpanNode, now: number): string {
 type Summary = { name: string; status: string; note: string; time: string; failed: boolean };
 
 function pageStatus(nodes: readonly SpanNode[]): string {
-  const has = (status: string) => nodes.some((n) => n.span.status === status);
+  const has = (status: string) => nodes.some((n) => shownStatus(n) === status);
   for (const s of ["running", "retrying", "parked", "failed", "cancelled"]) if (has(s)) return s;
   return "succeeded";
 }
@@ -54,7 +55,7 @@ function summaryOf(row: Row, now: number): Summary {
       span.kind === "iteration"
         ? `Item ${amount(iterationIndex(span))}`
         : span.name || span.node_id || span.id,
-    status: span.status,
+    status: shownStatus(node),
     note: tries > 1 ? plural(tries, "attempt") : span.kind === "run" ? "" : rounds,
     time: durationOf(node, now),
     failed: isFailed(span),
@@ -115,7 +116,7 @@ export const RowView = memo(function RowView({ row, top, scale, view, now, activ
   const i = useInspector();
   const narrow = useNarrow();
   const s = summaryOf(row, now);
-  const parts = row.page ? pageParts(row.page.nodes, now) : partsOf(row.node, now);
+  const parts = row.page ? pageParts(row.page.nodes, now) : partsOf(row.node, now, i.waits);
   const label = [s.name, lookOf(s.status).label, s.note, s.time].filter((x) => x !== "").join(", ");
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree around it has the focus and takes the keys

@@ -27,13 +27,14 @@ function useRows(): Row[] {
 
 /** The axis as of now. Waits are cut short unless that is switched off. */
 function useScale(now: number): { scale: Scale; view: View } {
+  const i = useInspector();
   const roots = useTree();
   const { compact, zoom } = useUi();
   return useMemo(() => {
-    const scale = new Scale(rangeOf(roots, now), compact ? busyTimes(roots, now) : []);
+    const scale = new Scale(rangeOf(roots, now), compact ? busyTimes(roots, now, i.waits) : []);
     const view = zoom === null ? everything : { from: scale.at(zoom.from), to: scale.at(zoom.to) };
     return { scale, view };
-  }, [roots, compact, zoom, now]);
+  }, [i, roots, compact, zoom, now]);
 }
 
 /** Moves through the rows; what a key means where. */
