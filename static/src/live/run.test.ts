@@ -4,7 +4,7 @@ import { RawNumber } from "../graph/json";
 import { LiveClient } from "./client";
 import { decodeFrame } from "./frame";
 import { RunFeed } from "./run";
-import { decodeRun } from "./span";
+import { decodeRun, timeOf } from "./span";
 import { at, FakeWorld } from "./testkit";
 
 function setup() {
@@ -98,9 +98,12 @@ test("numbers arrive as they were sent", () => {
   ]);
 });
 
-test("a cancelled or zero time is no time", () => {
+test("times keep their microseconds; a zero time is none", () => {
   const r = decodeRun({ ...run, ended_at: "0001-01-01T00:00:00Z", started_by: { name: "Ada" }, version: 3 });
   assert.ok(Number.isNaN(r?.end));
+  const us = timeOf("2026-01-01T00:00:00.123456Z") - Date.UTC(2026, 0, 1);
+  assert.ok(Math.abs(us - 123.456) < 0.001, String(us));
+  assert.equal(timeOf("2026-01-01T00:00:01.5Z") - Date.UTC(2026, 0, 1), 1_500);
   assert.equal(r?.started_by, "Ada");
   assert.equal(r?.version, 3);
 });

@@ -84,10 +84,14 @@ export function isOver(status: string): boolean {
   return status === "succeeded" || status === "failed" || status === "rejected" || status === "cancelled";
 }
 
-/** A time of the server in milliseconds; NaN for none. Go's zero time counts as none. */
+/**
+ * A time of the server in milliseconds, with the microseconds that Date.parse drops.
+ * NaN for none; Go's zero time counts as none.
+ */
 export function timeOf(v: Json | undefined): number {
   if (typeof v !== "string" || v === "" || v.startsWith("0001-")) return Number.NaN;
-  return Date.parse(v);
+  const beyond = /\.\d{3}(\d{1,3})/.exec(v)?.[1] ?? "";
+  return Date.parse(v) + Number(beyond.padEnd(3, "0")) / 1_000;
 }
 
 export function count(v: Json | undefined): number {

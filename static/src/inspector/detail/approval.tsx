@@ -106,8 +106,11 @@ function Pending({ node, approval }: { node: SpanNode; approval: Approval | null
 export function ApprovalView({ node }: { node: SpanNode }) {
   const approval = useApproval(node);
   const decision = decisionOf(node, approval);
-  const asked = child(askedOf(node), "approval");
+  // What was asked stays in the step's input after it is answered.
+  const input = isObject(node.span.input) ? node.span.input : undefined;
+  const asked = child(askedOf(node), "approval") ?? input;
   const title = approval?.title || text(asked, "title");
+  const body = text(asked, "body");
   const content = asked?.content;
   return (
     <>
@@ -125,6 +128,12 @@ export function ApprovalView({ node }: { node: SpanNode }) {
       )}
       {approval?.decision?.data !== undefined && approval.decision.data !== null && (
         <JsonView value={approval.decision.data} label="What was sent along" />
+      )}
+      {body !== "" && (
+        <section className="dt-part">
+          <h3>What was asked</h3>
+          <LongText text={body} label="What was asked" />
+        </section>
       )}
       {content !== undefined && content !== null && <JsonView value={content} label="Under review" />}
     </>

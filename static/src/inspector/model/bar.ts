@@ -9,6 +9,8 @@ export type PartKind =
   | "work"
   /** Parked: nothing runs, somebody or something else is to act. */
   | "wait"
+  /** Ready, but not begun: what it depends on is being stored, or it waits for its turn. */
+  | "lead"
   /** Between a failed attempt and the next one. */
   | "backoff"
   /** A container: its work is that of what is in it. */
@@ -59,6 +61,10 @@ export function partsOf(node: SpanNode, now: number, waits: Waits): Part[] {
 function attemptParts(node: SpanNode, now: number, to: number): Part[] {
   const { span, attempts } = node;
   const parts: Part[] = [];
+  const first = attempts[0]?.start ?? to;
+  if (first > span.start) {
+    parts.push({ kind: "lead", from: span.start, to: first, status: span.status, open: false });
+  }
   for (const [i, a] of attempts.entries()) {
     const going = Number.isNaN(a.end) && !isSettled(a.status) && a.status !== "parked";
     const end = going ? to : Number.isNaN(a.end) ? a.start : a.end;

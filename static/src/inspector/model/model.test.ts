@@ -36,6 +36,13 @@ test("a bar is made of attempts, the waits between them, and the wait for an ans
       want: ["work 0-50"],
     },
     {
+      name: "an attempt that began later than its step",
+      node: node({ id: "a", status: "succeeded", start: 0, end: 50 }, [
+        { status: "succeeded", start: 9, end: 50 },
+      ]),
+      want: ["lead 0-9", "work 9-50"],
+    },
+    {
       name: "two failed attempts and a third that runs",
       node: node({ id: "a", status: "running", start: 0 }, [
         { status: "failed", start: 0, end: 10 },

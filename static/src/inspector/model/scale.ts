@@ -12,9 +12,8 @@ export type View = { from: number; to: number };
 export const everything: View = { from: 0, to: 1 };
 
 /** Waits shorter than this are drawn as they are. */
-const shortestBreak = 1_000;
-/** A wait is cut when it is longer than this part of the work, and then takes that much. */
-const cutOver = 0.3;
+const shortestBreak = 5_000;
+/** A wait is cut when it is longer than all the work, and then takes this part of its place. */
 const cutTo = 0.08;
 
 /**
@@ -91,7 +90,7 @@ export class Scale {
 function breaksIn(range: Interval, busy: readonly Interval[]): Break[] {
   if (busy.length === 0) return [];
   const work = busy.reduce((sum, b) => sum + b.to - b.from, 0);
-  const limit = Math.max(shortestBreak, work * cutOver);
+  const limit = Math.max(shortestBreak, work);
   const out: Break[] = [];
   let from = range.from;
   for (const b of [...busy, { from: range.to, to: range.to }]) {

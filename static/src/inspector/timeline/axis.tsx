@@ -64,6 +64,7 @@ export function Axis(p: { scale: Scale; view: View; zoom: Zoom; most: number }) 
   // A time that a cut's label would cover is left out.
   const ticks = scale
     .ticks(view, p.most)
+    .filter((t) => percent(t.at, view) < 97)
     .filter((t) => inView.every((b) => Math.abs(middleOf(b) - percent(t.at, view)) > 7));
   return (
     <div

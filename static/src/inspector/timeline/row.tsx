@@ -64,6 +64,7 @@ function summaryOf(row: Row, now: number): Summary {
 
 const partLabels: Record<Part["kind"], string> = {
   work: "Working",
+  lead: "Not begun yet",
   wait: "Waiting",
   backoff: "Waiting to retry",
   frame: "From start to end",

@@ -13,7 +13,8 @@ import { RowView, rowId } from "./row";
 import { TimelineBar } from "./toolbar";
 import { useZoom } from "./zoom";
 
-const rowHeight = 28;
+/** In pixels; style/timeline.css and style/narrow.css have the same. */
+const rowHeights = { wide: 28, narrow: 36 };
 
 function useRows(): Row[] {
   const i = useInspector();
@@ -82,6 +83,7 @@ export function Timeline() {
   const i = useInspector();
   const { active, filter } = useUi();
   const narrow = useNarrow();
+  const rowHeight = narrow ? rowHeights.narrow : rowHeights.wide;
   const now = useNow(matchMedia("(prefers-reduced-motion: reduce)").matches ? 1_000 : 250);
   const rows = useRows();
   const { scale, view } = useScale(now);
