@@ -8,7 +8,16 @@ import { isOver, type Run, type Span } from "../live/span";
 import { buildTree, type SpanNode } from "../live/tree";
 import type { Interval } from "./model/bar";
 import { type Picks, picksFor } from "./model/overlay";
-import { type Filter, failuresIn, keysAbove, latestActive, neighbour, treeOrder } from "./model/rows";
+import {
+  type Filter,
+  failuresIn,
+  keysAbove,
+  latestActive,
+  neighbour,
+  pageKey,
+  pagesOf,
+  treeOrder,
+} from "./model/rows";
 import { tidy } from "./model/tidy";
 
 export type Pane = "timeline" | "graph" | "detail";
@@ -150,6 +159,7 @@ export class Inspector {
     const toggled = new Map<string, boolean>();
     const walk = (n: SpanNode): void => {
       if (n.children.length > 0 && n.span.kind !== "run") toggled.set(n.span.id, open);
+      for (const page of pagesOf(n) ?? []) toggled.set(pageKey(n.span.id, page.from), open);
       for (const c of n.children) walk(c);
     };
     for (const r of this.roots()) walk(r);

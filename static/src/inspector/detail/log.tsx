@@ -5,6 +5,7 @@ import { stringify } from "../../graph/json";
 import { isOver } from "../../live/span";
 import { type LogLine, loadLog } from "../api";
 import { useInspector, useRun } from "../context";
+import { isSettled } from "../model/bar";
 import { amount, duration } from "../model/format";
 import { Empty } from "../parts";
 import { lookOf, StatusIcon } from "../status";
@@ -61,7 +62,9 @@ function LogRow({ line: l }: { line: LogLine }) {
           </button>
         </span>
       </td>
-      <td className="lg-number">{l.status === "skipped" ? "" : duration(l.duration_ms)}</td>
+      <td className="lg-number">
+        {isSettled(l.status) && l.status !== "skipped" && duration(l.duration_ms)}
+      </td>
       <td className="lg-number">{l.attempts > 1 ? l.attempts : ""}</td>
       <td className="lg-result" dir="auto" data-danger={l.error !== null}>
         {resultOf(l).slice(0, 160)}

@@ -11,6 +11,7 @@ import { RerunDialog } from "./rerun";
 type ConfirmProps = {
   title: string;
   action: string;
+  back: string;
   kind: "primary" | "danger";
   run: (id: string) => Promise<Run>;
   children: ReactNode;
@@ -40,10 +41,16 @@ function Confirm(p: ConfirmProps) {
       onSubmit={() => void go()}
       footer={
         <>
-          <button type="button" className="in-button" onClick={close}>
-            Close
+          <button type="button" className="in-button" data-first={p.kind === "danger"} onClick={close}>
+            {p.back}
           </button>
-          <button type="submit" className="in-button" data-kind={p.kind} disabled={busy}>
+          <button
+            type="submit"
+            className="in-button"
+            data-kind={p.kind}
+            data-first={p.kind === "primary"}
+            disabled={busy}
+          >
             {p.action}
           </button>
         </>
@@ -84,7 +91,13 @@ export function Dialogs() {
   switch (dialog?.kind) {
     case "cancel":
       return (
-        <Confirm title="Cancel the run?" action="Cancel the run" kind="danger" run={cancelRun}>
+        <Confirm
+          title="Cancel the run?"
+          action="Cancel the run"
+          back="Let it run"
+          kind="danger"
+          run={cancelRun}
+        >
           <p>
             What is running is stopped, and what is waiting for an answer is closed. What is done stays done.
           </p>
@@ -92,7 +105,7 @@ export function Dialogs() {
       );
     case "retry":
       return (
-        <Confirm title="Retry the run?" action="Retry" kind="primary" run={retryRun}>
+        <Confirm title="Retry the run?" action="Retry" back="Not now" kind="primary" run={retryRun}>
           <p>
             The steps that failed run again, on the same version of the workflow. The outputs of those that
             succeeded are kept.

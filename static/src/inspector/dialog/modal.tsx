@@ -18,7 +18,7 @@ export function Modal(p: {
     const before = document.activeElement;
     if (el && !el.open) el.showModal();
     el?.querySelector<HTMLElement>(
-      ".dg-body :is(input, textarea, select), .dg-foot [data-kind]:enabled",
+      ".dg-body :is(input, textarea, select), .dg-foot [data-first=true]",
     )?.focus();
     return () => {
       el?.close();

@@ -84,6 +84,7 @@ export function RerunDialog({ from }: { from: string }) {
             type="submit"
             className="in-button"
             data-kind="primary"
+            data-first
             disabled={r.busy || r.input === undefined}
           >
             <Play size={13} aria-hidden="true" /> {r.busy ? "Starting…" : "Run"}

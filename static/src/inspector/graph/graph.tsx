@@ -15,7 +15,7 @@ import {
 import { Maximize, ZoomIn, ZoomOut } from "lucide-react";
 import { memo, useEffect, useMemo, useRef } from "react";
 import type { Span } from "../../live/span";
-import { useFeed, useInspector, useNarrow, useUi } from "../context";
+import { useFeed, useInspector, useUi } from "../context";
 import { type Inspector, runSpan } from "../inspector";
 import { shownStatus } from "../model/activity";
 import { overlayOf } from "../model/overlay";
@@ -108,29 +108,36 @@ function open(flow: ReactFlowInstance<StepNode, Way>, box: HTMLElement | null): 
   void flow.setViewport({ x, y, zoom });
 }
 
-/** Keeps the selected node in sight, and all of the graph where it fits. */
+/** Moves a node into sight, if it is out of it. */
+function reveal(
+  flow: ReactFlowInstance<StepNode, Way>,
+  id: string,
+  box: HTMLElement | null,
+  duration: number,
+): void {
+  const node = id === "" ? undefined : flow.getInternalNode(id);
+  const r = box?.getBoundingClientRect();
+  if (node === undefined || r === undefined || r.width === 0) return;
+  const { x, y } = node.internals.positionAbsolute;
+  const { width = 0, height = 0 } = node.measured;
+  const from = flow.flowToScreenPosition({ x, y });
+  const to = flow.flowToScreenPosition({ x: x + width, y: y + height });
+  if (from.x >= r.left && from.y >= r.top && to.x <= r.right && to.y <= r.bottom) return;
+  void flow.setCenter(x + width / 2, y + height / 2, { zoom: flow.getZoom(), duration });
+}
+
+/** Begins with all of the graph, or its start, and goes where the selection goes. */
 function useView(selected: string, box: React.RefObject<HTMLElement | null>): void {
   const flow = useReactFlow<StepNode, Way>();
-  const { pane } = useUi();
-  const narrow = useNarrow();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a pane that was hidden had no size to fit into
+  const opened = useRef(false);
   useEffect(() => {
-    const frame = requestAnimationFrame(() => open(flow, box.current));
-    return () => cancelAnimationFrame(frame);
-  }, [flow, narrow && pane === "graph"]);
-  useEffect(() => {
-    const node = selected === "" ? undefined : flow.getInternalNode(selected);
-    const r = box.current?.getBoundingClientRect();
-    if (node === undefined || r === undefined || r.width === 0) return;
-    const { x, y } = node.internals.positionAbsolute;
-    const { width = 0, height = 0 } = node.measured;
-    const [from, to] = [
-      flow.flowToScreenPosition({ x, y }),
-      flow.flowToScreenPosition({ x: x + width, y: y + height }),
-    ];
-    if (from.x >= r.left && from.y >= r.top && to.x <= r.right && to.y <= r.bottom) return;
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    void flow.setCenter(x + width / 2, y + height / 2, { zoom: flow.getZoom(), duration: still ? 0 : 200 });
+    const frame = requestAnimationFrame(() => {
+      if (!opened.current) open(flow, box.current);
+      reveal(flow, selected, box.current, still || !opened.current ? 0 : 200);
+      opened.current = true;
+    });
+    return () => cancelAnimationFrame(frame);
   }, [flow, selected, box]);
 }
 

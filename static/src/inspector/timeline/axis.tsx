@@ -10,17 +10,20 @@ export function percent(place: number, view: View): number {
   return ((place - view.from) / (view.to - view.from)) * 100;
 }
 
+/** Stays where it is while rows scroll: as tall as all rows it would be slow to paint. */
 export function Grid({ scale, view, most }: { scale: Scale; view: View; most: number }) {
   return (
-    <div className="tl-grid" aria-hidden="true">
-      {scale.breaks.map((b) => {
-        const from = percent(scale.at(b.from), view);
-        const width = percent(scale.at(b.to), view) - from;
-        return <div key={b.from} className="tl-break" style={{ left: `${from}%`, width: `${width}%` }} />;
-      })}
-      {scale.ticks(view, most).map((t) => (
-        <div key={t.at} className="tl-line" style={{ left: `${percent(t.at, view)}%` }} />
-      ))}
+    <div className="tl-backdrop" role="presentation">
+      <div className="tl-grid" aria-hidden="true">
+        {scale.breaks.map((b) => {
+          const from = percent(scale.at(b.from), view);
+          const width = percent(scale.at(b.to), view) - from;
+          return <div key={b.from} className="tl-break" style={{ left: `${from}%`, width: `${width}%` }} />;
+        })}
+        {scale.ticks(view, most).map((t) => (
+          <div key={t.at} className="tl-line" style={{ left: `${percent(t.at, view)}%` }} />
+        ))}
+      </div>
     </div>
   );
 }

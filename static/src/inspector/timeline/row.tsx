@@ -118,7 +118,6 @@ export const RowView = memo(function RowView({ row, top, scale, view, now, activ
   const narrow = useNarrow();
   const s = summaryOf(row, now);
   const parts = row.page ? pageParts(row.page.nodes, now) : partsOf(row.node, now, i.waits);
-  const label = [s.name, lookOf(s.status).label, s.note, s.time].filter((x) => x !== "").join(", ");
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree around it has the focus and takes the keys
     // biome-ignore lint/a11y/useFocusableInteractive: the tree names the active row instead
@@ -126,7 +125,6 @@ export const RowView = memo(function RowView({ row, top, scale, view, now, activ
       id={rowId(row.key)}
       className="tl-row"
       role="treeitem"
-      aria-label={label}
       aria-level={row.level}
       aria-posinset={row.position}
       aria-setsize={row.siblings}
@@ -159,6 +157,7 @@ export const RowView = memo(function RowView({ row, top, scale, view, now, activ
         <span className="tl-name" dir="auto">
           {s.name}
         </span>
+        <span className="in-sr">{lookOf(s.status).label}</span>
         {s.note !== "" && (
           <span className="tl-note" data-danger={s.failed}>
             {s.note}

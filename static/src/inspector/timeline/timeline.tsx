@@ -122,8 +122,8 @@ export function Timeline() {
         {rows.length === 0 && (
           <Empty>{isFiltering(filter) ? "No step matches." : "Nothing has happened yet."}</Empty>
         )}
+        <Grid scale={scale} view={view} most={narrow ? 3 : 7} />
         <div className="tl-sheet" role="presentation" style={{ height: virtual.getTotalSize() }}>
-          <Grid scale={scale} view={view} most={narrow ? 3 : 7} />
           {virtual.getVirtualItems().map((v) => {
             const row = rows[v.index];
             return (
