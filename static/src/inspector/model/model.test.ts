@@ -254,6 +254,15 @@ test("a filter leaves what matches and what leads there", () => {
   assert.deepEqual(rowsOf(tree, { ...none, filter: { text: "nothing", failedOnly: false } }), []);
 });
 
+test("a failure that a later round made good is none", () => {
+  const store = looped(1);
+  store.upsert([
+    span({ id: "ask", address: "ask", seq: 50, status: "failed" }),
+    span({ id: "ask#1", address: "ask", round: 1, seq: 51, status: "succeeded" }),
+  ]);
+  assert.deepEqual(failuresIn(buildTree(store)), []);
+});
+
 test("goes from failure to failure, round at the ends", () => {
   const tree = buildTree(looped(300, new Set([7, 250])));
   const [failures, order] = [failuresIn(tree), treeOrder(tree)];

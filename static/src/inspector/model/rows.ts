@@ -152,12 +152,20 @@ export function keysAbove(get: (id: string) => Span | undefined, id: string): st
   return out;
 }
 
+/** The steps of a body that count: of one that ran again, as after a retry, the last round. */
+function lastRounds(nodes: readonly SpanNode[]): readonly SpanNode[] {
+  if (nodes.every((n) => n.span.round === 0)) return nodes;
+  const rounds = new Map<string, number>();
+  for (const { span: s } of nodes) rounds.set(s.address, Math.max(s.round, rounds.get(s.address) ?? 0));
+  return nodes.filter((n) => n.span.round === rounds.get(n.span.address));
+}
+
 /** Failures where they began: failed spans with no failed span inside, from top to bottom. */
 export function failuresIn(roots: readonly SpanNode[]): string[] {
   const out: string[] = [];
   const walk = (n: SpanNode): boolean => {
     let inside = false;
-    for (const c of n.children) inside = walk(c) || inside;
+    for (const c of lastRounds(n.children)) inside = walk(c) || inside;
     const failed = isFailed(n.span);
     if (failed && !inside && n.span.kind !== "run") out.push(n.span.id);
     return inside || failed;

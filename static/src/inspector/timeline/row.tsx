@@ -48,15 +48,16 @@ function summaryOf(row: Row, now: number): Summary {
     };
   }
   const { span } = node;
-  const tries = node.attempts.length;
-  const rounds = span.round > 0 ? `round ${span.round + 1}` : "";
+  const notes = [];
+  if (span.round > 0) notes.push(`round ${span.round + 1}`);
+  if (node.attempts.length > 1) notes.push(plural(node.attempts.length, "attempt"));
   return {
     name:
       span.kind === "iteration"
         ? `Item ${amount(iterationIndex(span))}`
         : span.name || span.node_id || span.id,
     status: shownStatus(node),
-    note: tries > 1 ? plural(tries, "attempt") : span.kind === "run" ? "" : rounds,
+    note: notes.join(" · "),
     time: durationOf(node, now),
     failed: isFailed(span),
   };
