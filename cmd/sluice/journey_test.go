@@ -29,11 +29,11 @@ func TestJourneyDrawSaveRunWatch(t *testing.T) {
 	b.wait(".react-flow__node[data-id=start]")
 	require.Equal(t, "Drawn by hand", b.text(`document.querySelector("[aria-label='Name of the workflow']").value`))
 
-	// A step by keyboard, then wired by dragging between handles.
+	// A step from the list, then wired by dragging between handles.
 	b.until("the edge", `document.querySelectorAll(".react-flow__edge").length === 1`)
-	b.do(chromedp.KeyEvent("/"))
+	b.press("Add a step")
 	b.wait("#qa-list")
-	option := `[...document.querySelectorAll("#qa-list [role=option]")].find(o => o.innerText.startsWith("Set values"))`
+	option := `[...document.querySelectorAll("#qa-list [role=option]")].find(o => o.textContent.includes("Set values"))`
 	b.until("the step in the list", option)
 	require.True(t, b.js("("+option+").click() || true"))
 	b.wait(".react-flow__node[data-id=set]")
