@@ -453,16 +453,13 @@ func allFailed(sc *scope) bool {
 
 // asStepError turns any error into what a record stores.
 func asStepError(err error) *StepError {
-	var se *StepError
-	if errors.As(err, &se) {
+	if se, ok := errors.AsType[*StepError](err); ok {
 		return se
 	}
-	var b *behaviour
-	if errors.As(err, &b) {
+	if b, ok := errors.AsType[*behaviour](err); ok {
 		return &StepError{Code: b.code, Message: b.Error()}
 	}
-	var missing *expr.MissingError
-	if errors.As(err, &missing) {
+	if _, ok := errors.AsType[*expr.MissingError](err); ok {
 		return &StepError{Code: CodeTemplate, Message: err.Error()}
 	}
 	return &StepError{Code: CodeFailed, Message: err.Error()}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -477,7 +478,5 @@ func (s *state) annotate(st *step, notes spanAttributes) {
 	if !ok {
 		return
 	}
-	for k, v := range notes {
-		s.spans[i].span.Attributes[k] = v
-	}
+	maps.Copy(s.spans[i].span.Attributes, notes)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -223,8 +224,8 @@ func (e env) assigned(st *step, name string, after bool) (any, bool) {
 		}
 	}
 	writers := st.node.VarWriters
-	for i := len(writers) - 1; i >= 0; i-- {
-		w := &st.scope.steps[e.s.prog.pos[writers[i]]]
+	for _, writer := range slices.Backward(writers) {
+		w := &st.scope.steps[e.s.prog.pos[writer]]
 		if v, ok := w.variable(name); ok {
 			return v, true
 		}
@@ -273,8 +274,7 @@ func (e env) allVariables() *expr.Object {
 	for _, raw := range [][]byte{e.s.prog.Definition.Variables, e.s.run.Variables} {
 		mergeRaw(all, raw)
 	}
-	for i := len(path) - 1; i >= 0; i-- {
-		st := path[i]
+	for _, st := range slices.Backward(path) {
 		if owner := st.scope.owner; owner != nil && owner.box != nil && owner.box.seen != nil {
 			merge(all, owner.box.seen)
 		}

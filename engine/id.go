@@ -16,7 +16,7 @@ func newID(at time.Time) string {
 	// give randomness.
 	_, _ = rand.Read(b[6:])
 	var ms [8]byte
-	binary.BigEndian.PutUint64(ms[:], uint64(at.UnixMilli())) //nolint:gosec // after 1970
+	binary.BigEndian.PutUint64(ms[:], uint64(at.UnixMilli()))
 	copy(b[:6], ms[2:])
 	b[6] = b[6]&0x0f | 0x70
 	b[8] = b[8]&0x3f | 0x80

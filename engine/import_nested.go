@@ -133,7 +133,7 @@ func (n *nester) branches(id, at string, depth int, list []any) {
 		o, ok := item.(*expr.Object)
 		if !ok {
 			if steps, isList := item.([]any); isList { // a bare list of steps
-				o, ok = expr.NewObject(), true
+				o = expr.NewObject()
 				o.Set("steps", steps)
 			} else {
 				n.r.bad(id, here, "an object", item)

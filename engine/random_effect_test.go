@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,12 +28,16 @@ func (g drawn) effect(_ context.Context, in engine.Input) (engine.Output, error)
 func BenchmarkChainOfEffects(b *testing.B) {
 	h := harness(b, &enginetest.Probe{})
 	nodes, edges, last := `{"id":"start","type":"trigger"}`, "", "start"
+	var edgesSb30 strings.Builder
+	var nodesSb30 strings.Builder
 	for i := range 40 {
 		id := fmt.Sprintf("s%d", i)
-		nodes += fmt.Sprintf(`,{"id":%q,"type":"probe","config":{"value":"{{run.id}}"}}`, id)
-		edges += fmt.Sprintf(`{"source":%q,"target":%q},`, last, id)
+		fmt.Fprintf(&nodesSb30, `,{"id":%q,"type":"probe","config":{"value":"{{run.id}}"}}`, id)
+		fmt.Fprintf(&edgesSb30, `{"source":%q,"target":%q},`, last, id)
 		last = id
 	}
+	edges += edgesSb30.String()
+	nodes += nodesSb30.String()
 	doc := flow(nodes+`,{"id":"end","type":"end"}`, edges+fmt.Sprintf(`{"source":%q,"target":"end"}`, last))
 	b.ResetTimer()
 	for range b.N {

@@ -172,6 +172,7 @@ func (s *state) decide(st *step) {
 			}
 			s.takeErrorEdges(st)
 		}
+	default: // skipped and cancelled steps take nothing
 	}
 	if rec.Status == StepSucceeded && len(rec.Taken) == 0 && s.conditional(st) {
 		rec.Warning = "no outgoing edge matched; the steps after this one were skipped"

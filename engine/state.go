@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -185,12 +186,7 @@ func isEntry(b *Body, node int) bool {
 	if b.Container >= 0 {
 		return true
 	}
-	for _, e := range b.Entries {
-		if e == node {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(b.Entries, node)
 }
 
 func joinAddress(prefix, id string) string {

@@ -1,5 +1,7 @@
 package engine
 
+import "slices"
+
 // RunStatus is where a run is.
 type RunStatus string
 
@@ -34,12 +36,7 @@ var runMoves = map[RunStatus][]RunStatus{
 
 // CanMove reports whether a run may go from one status to another.
 func CanMove(from, to RunStatus) bool {
-	for _, s := range runMoves[from] {
-		if s == to {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(runMoves[from], to)
 }
 
 // StepStatus is where a step is.

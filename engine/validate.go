@@ -172,7 +172,7 @@ func handlesOf(kind Kind, spec Spec, config json.RawMessage) []Handle {
 	var fields map[string]json.RawMessage
 	var own []Handle
 	if json.Unmarshal(rawOr(config, "{}"), &fields) == nil {
-		_ = json.Unmarshal(fields[spec.HandlesFrom], &own) //nolint:errcheck // the schema check reports it
+		_ = json.Unmarshal(fields[spec.HandlesFrom], &own)
 	}
 	own = slices.DeleteFunc(own, func(h Handle) bool { return h.ID == "" })
 	for i := range own {

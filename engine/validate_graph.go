@@ -18,11 +18,13 @@ func (b bits64) union(o bits64) {
 		b[i] |= o[i]
 	}
 }
+
 func (b bits64) intersect(o bits64) {
 	for i := range b {
 		b[i] &= o[i]
 	}
 }
+
 func (b bits64) fill() {
 	for i := range b {
 		b[i] = ^uint64(0)
@@ -270,6 +272,7 @@ func (r *references) check(at int, after bool, field string, ref expr.Reference)
 			}
 			a.warn("unknown_variable", node.ID, field, fix, "{{%s}}: there is no variable %q", ref.Path, ref.Name)
 		}
+	default: // the input, the run and secrets are always there
 	}
 }
 

@@ -71,7 +71,7 @@ func (d *DB) Migrate(ctx context.Context) ([]Migration, error) {
 }
 
 func apply(tx *gorm.DB, m Migration) error {
-	for _, stmt := range strings.Split(m.sql, ";\n") {
+	for stmt := range strings.SplitSeq(m.sql, ";\n") {
 		if strings.TrimSpace(stmt) == "" {
 			continue
 		}

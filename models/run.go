@@ -2,6 +2,7 @@ package models
 
 import (
 	"context"
+	"strings"
 
 	"gorm.io/gorm"
 )
@@ -124,10 +125,12 @@ func runFilter(db *gorm.DB, q RunQuery) *gorm.DB {
 	}
 	named := "SELECT id FROM workflows WHERE account_id = ?"
 	args := []any{q.AccountID}
+	var namedSb127 strings.Builder
 	for _, w := range words {
-		named += ` AND search LIKE ? ESCAPE '\'`
+		namedSb127.WriteString(` AND search LIKE ? ESCAPE '\'`)
 		args = append(args, like(w))
 	}
+	named += namedSb127.String()
 	return db.Where(`(id LIKE ? ESCAPE '\' OR workflow_id IN (`+named+`))`, append([]any{like(words[0])[1:]}, args...)...)
 }
 

@@ -29,6 +29,7 @@ const flashCookie = "sluice_flash"
 
 // flash leaves a message for the next page.
 func flash(c echo.Context, message string) {
+	//nolint:gosec // secure where the connection is
 	c.SetCookie(&http.Cookie{
 		Name: flashCookie, Value: url.QueryEscape(message), Path: "/", MaxAge: 60, HttpOnly: true, Secure: c.IsTLS(), SameSite: http.SameSiteLaxMode,
 	})
@@ -39,6 +40,7 @@ func takeFlash(c echo.Context) string {
 	if err != nil || cookie.Value == "" {
 		return ""
 	}
+	//nolint:gosec // secure where the connection is
 	c.SetCookie(&http.Cookie{Name: flashCookie, Path: "/", MaxAge: -1, HttpOnly: true, Secure: c.IsTLS(), SameSite: http.SameSiteLaxMode})
 	message, err := url.QueryUnescape(cookie.Value)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -198,8 +199,8 @@ func (a *App) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.Grace+closeTimeout)
 	defer cancel()
 	var errs []error
-	for i := len(a.closers) - 1; i >= 0; i-- {
-		errs = append(errs, a.closers[i](ctx))
+	for _, v := range slices.Backward(a.closers) {
+		errs = append(errs, v(ctx))
 	}
 	a.closers = nil
 	return errors.Join(errs...)

@@ -22,7 +22,8 @@ type browser struct {
 // newBrowser starts a browser and signs in with the server's one-time link.
 func newBrowser(t *testing.T, s *server) *browser {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "sluice-chromium-")
+	// Not t.TempDir: the browser may still write while it is being removed.
+	dir, err := os.MkdirTemp("", "sluice-chromium-") //nolint:usetesting // see above
 	require.NoError(t, err)
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath("chromium"), chromedp.Headless, chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.Flag("user-data-dir", dir), chromedp.Flag("disable-background-networking", true),

@@ -67,8 +67,7 @@ func dispatch(ctx context.Context, args []string, s streams) error {
 		return exitError{code: *exited}
 	}
 	if err != nil {
-		var pe *kong.ParseError
-		if errors.As(err, &pe) {
+		if _, ok := errors.AsType[*kong.ParseError](err); ok {
 			return exitError{code: exitInvalid, message: err.Error()}
 		}
 		return err

@@ -126,6 +126,6 @@ type versionCommand struct{}
 
 // Run prints the version.
 func (*versionCommand) Run(_ context.Context, s streams) error {
-	fmt.Fprintln(s.out, "sluice", version)
-	return nil
+	_, err := fmt.Fprintln(s.out, "sluice", version)
+	return err
 }

@@ -61,11 +61,11 @@ func goList(t *testing.T, args ...string) []listed {
 	var all []listed
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p listed
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
 			return all
-		} else {
-			require.NoError(t, err)
 		}
+		require.NoError(t, err)
 		all = append(all, p)
 	}
 }

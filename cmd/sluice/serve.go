@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"sluice/engine"
@@ -92,13 +93,13 @@ func (a *App) loadExamples(ctx context.Context, owner models.User) error {
 		return fmt.Errorf("read the examples: %w", err)
 	}
 	// The last stored is the first in the list.
-	for i := len(all) - 1; i >= 0; i-- {
-		c, err := a.service.Create(ctx, p, all[i].Definition, "")
+	for _, a0 := range slices.Backward(all) {
+		c, err := a.service.Create(ctx, p, a0.Definition, "")
 		if err != nil {
-			return fmt.Errorf("store example %s: %w", all[i].Slug, err)
+			return fmt.Errorf("store example %s: %w", a0.Slug, err)
 		}
 		if c.Issues.HasErrors() {
-			return fmt.Errorf("example %s: %w", all[i].Slug, &engine.InvalidError{Message: c.Issues[0].Message, Issues: c.Issues})
+			return fmt.Errorf("example %s: %w", a0.Slug, &engine.InvalidError{Message: c.Issues[0].Message, Issues: c.Issues})
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -94,7 +95,7 @@ func (s *server) start() {
 		told := false
 		for lines.Scan() {
 			fmt.Fprintln(s.log, lines.Text())
-			for _, word := range strings.Fields(lines.Text()) {
+			for word := range strings.FieldsSeq(lines.Text()) {
 				switch {
 				case strings.HasPrefix(word, "http://") && strings.Contains(word, "/login/"):
 					s.link = word
@@ -217,10 +218,8 @@ func (s *server) await(runID string, statuses ...string) apiRun {
 	for {
 		var run apiRun
 		require.Equal(s.t, http.StatusOK, s.call("GET", "/runs/"+runID, nil, &run))
-		for _, want := range statuses {
-			if run.Status == want {
-				return run
-			}
+		if slices.Contains(statuses, run.Status) {
+			return run
 		}
 		select {
 		case <-tick.C:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -235,7 +236,7 @@ func (s suite) answers(t *testing.T) {
 	won, conflicts := 0, 0
 	for i := range 50 {
 		wg.Go(func() {
-			by := engine.Actor{Kind: "user", ID: fmt.Sprint(i), Name: "Person"}
+			by := engine.Actor{Kind: "user", ID: strconv.Itoa(i), Name: "Person"}
 			_, err := s.Store.Answer(t.Context(), s.answer(p, by, "approve"))
 			mu.Lock()
 			defer mu.Unlock()

@@ -11,12 +11,11 @@ import (
 
 // document is a config in which every string with placeholders is parsed.
 type document struct {
-	root   any // the package's values, with *template and *expression in them
-	raw    json.RawMessage
-	fixed  bool
-	exprs  map[string]*Expression
-	all    []Reference
-	fields []string
+	root  any // the package's values, with *template and *expression in them
+	raw   json.RawMessage
+	fixed bool
+	exprs map[string]*Expression
+	all   []Reference
 }
 
 type documentCompiler struct {

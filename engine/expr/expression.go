@@ -132,8 +132,7 @@ func runProgram(m *vm.VM, p *vm.Program, env map[string]any) (out any, err error
 
 // plainMessage is the library's message without its excerpt of rewritten source.
 func plainMessage(err error) string {
-	var fe *file.Error
-	if errors.As(err, &fe) {
+	if fe, ok := errors.AsType[*file.Error](err); ok {
 		return fe.Message
 	}
 	return err.Error()
@@ -146,7 +145,7 @@ func (e *expression) evalBool(ctx context.Context, env Env) (bool, error) {
 	}
 	b, ok := v.(bool)
 	if !ok {
-		raw, _ := Encode(v) //nolint:errcheck // for a message
+		raw, _ := Encode(v)
 		return false, fmt.Errorf("the condition %q gives %s (%s), not true or false", shorten(e.source), kindOf(v), shorten(string(raw)))
 	}
 	return b, nil

@@ -375,7 +375,7 @@ func integers(op string, i, j int) (v any, ok bool, err error) {
 			return 0, true, nil
 		}
 		p := i * j
-		return p, p/j == i && !(i == -1 && j == math.MinInt) && !(j == -1 && i == math.MinInt), nil
+		return p, p/j == i && (i != -1 || j != math.MinInt) && (j != -1 || i != math.MinInt), nil
 	case "%":
 		if j == 0 {
 			return nil, false, errors.New("division by zero")

@@ -372,16 +372,19 @@ func (w *rewriter) reference(name string, members []*ast.MemberNode, lenient boo
 		}
 		members = members[1:]
 		ref = Ref{Root: root, Name: NormalName(key), Whole: root == RootNode && len(members) == 0}
+	default: // a variable
 	}
 	soft := lenient || (len(members) > 0 && members[0].Optional)
 	full := text
+	var fullSb379 strings.Builder
 	for _, m := range members {
 		if s, ok := m.Property.(*ast.StringNode); ok {
-			full += keyText(s.Value)
+			fullSb379.WriteString(keyText(s.Value))
 			continue
 		}
-		full += "[…]"
+		fullSb379.WriteString("[…]")
 	}
+	full += fullSb379.String()
 	optional := soft
 	for _, m := range members {
 		optional = optional || m.Optional

@@ -42,8 +42,7 @@ func parseTemplate(src string, mode Mode, steps map[string]bool) (*template, err
 		}
 		e, err := compile(strings.TrimSpace(src[open+2:end]), steps)
 		if err != nil {
-			var se *SyntaxError
-			if errors.As(err, &se) {
+			if se, ok := errors.AsType[*SyntaxError](err); ok {
 				se.Offset += open + 2
 			}
 			return nil, err

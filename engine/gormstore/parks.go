@@ -82,7 +82,7 @@ func (s *Store) park(ctx context.Context, tx *sql.Tx, a engine.Answer) (p engine
 		query += " FOR UPDATE"
 	}
 	err = tx.QueryRowContext(ctx, s.bind(query), a.ParkID, a.AccountID).Scan(&status, &body, &reason)
-	if err == sql.ErrNoRows { //nolint:errorlint // the driver's contract
+	if err == sql.ErrNoRows {
 		return p, "", "", refusal{fmt.Errorf("approval %s: %w", a.ParkID, engine.ErrNotFound)}
 	}
 	if err != nil {

@@ -148,7 +148,7 @@ const recordsPerStatement = 400
 
 var recordUpdates = func() string {
 	var sets []string
-	for _, c := range strings.Split(recordColumns, ", ") {
+	for c := range strings.SplitSeq(recordColumns, ", ") {
 		switch c {
 		case "run_id", "address", "round":
 		default:

@@ -145,7 +145,7 @@ func (s *Store) fence(ctx context.Context, tx *sql.Tx, t engine.Transition) erro
 	var epoch, wakeups int64
 	var status string
 	if err := tx.QueryRowContext(ctx, s.bind(query), t.RunID).Scan(&epoch, &status, &wakeups); err != nil {
-		if err == sql.ErrNoRows { //nolint:errorlint // the driver's contract
+		if err == sql.ErrNoRows {
 			return refusal{fmt.Errorf("run %s: %w", t.RunID, engine.ErrNotFound)}
 		}
 		return fmt.Errorf("check the lease of %s: %w", t.RunID, err)

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"maps"
 	"math"
 	"sort"
 	"strings"
@@ -61,9 +62,7 @@ func (g generator) resolve(s map[string]any, depth int) map[string]any {
 			return s
 		}
 		merged := map[string]any{}
-		for k, v := range next {
-			merged[k] = v
-		}
+		maps.Copy(merged, next)
 		for k, v := range s {
 			switch k {
 			case "$ref", "anyOf", "oneOf", "allOf":
@@ -115,9 +114,7 @@ func mergeSchema(into, from map[string]any) {
 			into[k] = v
 			continue
 		}
-		for name, p := range more {
-			old[name] = p
-		}
+		maps.Copy(old, more)
 	}
 }
 

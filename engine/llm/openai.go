@@ -182,7 +182,7 @@ func (o *OpenAI) call(ctx context.Context, req Request, structured bool, onDelta
 	if err != nil {
 		return Response{}, o.networkError(ctx, "reach the model server", err)
 	}
-	defer res.Body.Close() //nolint:errcheck // read to its end or given up
+	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		return Response{}, o.statusError(res)
 	}

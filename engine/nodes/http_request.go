@@ -132,7 +132,7 @@ func (k httpRequest) Execute(ctx context.Context, in engine.Input) (engine.Outpu
 	if err != nil {
 		return engine.Output{}, callError(ctx, req, err)
 	}
-	defer res.Body.Close() //nolint:errcheck // read to its end or given up
+	defer res.Body.Close()
 	in.Trace("status", res.StatusCode)
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxHTTPBody+1))
 	if err != nil {
@@ -172,8 +172,7 @@ func callError(ctx context.Context, req *http.Request, err error) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("call %s: %w", req.URL.Host, ctx.Err())
 	}
-	var ue *url.Error
-	if errors.As(err, &ue) {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err // the address may hold secrets
 	}
 	return engine.Retryable(CodeHTTPNetwork, fmt.Errorf("call %s: %w", req.URL.Host, err))

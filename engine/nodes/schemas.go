@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -161,11 +162,11 @@ func (w *walker) leaf(e *jsonschema.ValidationError) {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
 		for _, name := range k.Missing {
-			w.keep(engine.SchemaProblem{Path: w.path(append(e.InstanceLocation[:len(e.InstanceLocation):len(e.InstanceLocation)], name)), Message: "is missing"})
+			w.keep(engine.SchemaProblem{Path: w.path(append(slices.Clip(e.InstanceLocation), name)), Message: "is missing"})
 		}
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
-			w.keep(engine.SchemaProblem{Path: w.path(append(e.InstanceLocation[:len(e.InstanceLocation):len(e.InstanceLocation)], name)), Message: "is not a known field"})
+			w.keep(engine.SchemaProblem{Path: w.path(append(slices.Clip(e.InstanceLocation), name)), Message: "is not a known field"})
 		}
 	default:
 		w.add(e, w.words(e.ErrorKind))
@@ -201,10 +202,8 @@ func anyTemplated(v any) bool {
 	case string:
 		return templated(v)
 	case []any:
-		for _, x := range v {
-			if anyTemplated(x) {
-				return true
-			}
+		if slices.ContainsFunc(v, anyTemplated) {
+			return true
 		}
 	case map[string]any:
 		for _, x := range v {

@@ -69,7 +69,7 @@ func (wait) Execute(_ context.Context, in engine.Input) (engine.Output, error) {
 		return engine.Output{}, err
 	}
 	started := in.Now().UTC()
-	due := started
+	var due time.Time
 	if c.Until != "" {
 		at, err := parseInstant(c.Until)
 		if err != nil {

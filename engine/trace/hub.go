@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -224,7 +225,7 @@ func (t *tail) shrink() {
 	for _, s := range t.spans {
 		seqs = append(seqs, s.Seq)
 	}
-	sort.Slice(seqs, func(i, j int) bool { return seqs[i] < seqs[j] })
+	slices.Sort(seqs)
 	middle := seqs[len(seqs)/2]
 	for id, s := range t.spans {
 		if s.Seq < middle {

@@ -2,7 +2,7 @@ package trace_test
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,7 +55,7 @@ func TestASlowSubscriberIsCutOffAndOthersAreNot(t *testing.T) {
 	defer slow.Close()
 	defer quick.Close()
 	for i := range 5_000 {
-		f.Record("a", []engine.Span{{RunID: "r", ID: fmt.Sprint(i), Seq: int64(i)}})
+		f.Record("a", []engine.Span{{RunID: "r", ID: strconv.Itoa(i), Seq: int64(i)}})
 		require.Len(t, (<-quick.Events()).Spans, 1)
 	}
 	select {

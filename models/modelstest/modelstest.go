@@ -139,13 +139,13 @@ kill -QUIT $pg; wait $pg; rm -rf %[4]s`, bin, data, port, dir)
 		return "", fmt.Errorf("start PostgreSQL: %w", err)
 	}
 	_ = hold.Close()
-	keep = w
+	keep = append(keep, w)
 	address := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
 	return address, ready(address, filepath.Join(dir, "log"))
 }
 
 // keep holds the writing end of the pipe open until the process ends.
-var keep *os.File
+var keep []*os.File
 
 func ready(address, log string) error {
 	db, err := sql.Open("pgx", address)

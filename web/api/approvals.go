@@ -77,7 +77,8 @@ func (h *handlers) listApprovals(ctx context.Context, in *struct {
 	Status string `query:"status" enum:"pending,decided,all" default:"pending"`
 	Run    string `query:"run"`
 	Search string `query:"q"`
-}) (*body[list[Approval]], error) {
+},
+) (*body[list[Approval]], error) {
 	p, _ := auth.From(ctx)
 	q := models.ApprovalQuery{AccountID: p.AccountID, Status: in.Status, RunID: in.Run, Search: in.Search, Cursor: in.Cursor, Limit: in.Limit}
 	if q.Status == "all" {
@@ -101,7 +102,8 @@ func (h *handlers) decide(ctx context.Context, in *struct {
 		Comment string          `json:"comment,omitempty"`
 		Data    json.RawMessage `json:"data,omitempty"`
 	}
-}) (*body[Approval], error) {
+},
+) (*body[Approval], error) {
 	p, _ := auth.From(ctx)
 	a, err := h.App.Decide(ctx, p, in.ID, app.Decision{Outcome: in.Body.Outcome, Comment: in.Body.Comment, Data: in.Body.Data})
 	if err != nil {

@@ -42,7 +42,8 @@ func (h *handlers) tokens(api huma.API) {
 		Body struct {
 			Name string `json:"name" minLength:"1" maxLength:"100"`
 		}
-	}) (*body[Token], error) {
+	},
+	) (*body[Token], error) {
 		p, _ := auth.From(ctx)
 		t, text, err := h.App.CreateToken(ctx, p, in.Body.Name)
 		if err != nil {

@@ -81,7 +81,8 @@ func (h *handlers) recipes(api huma.API) {
 	huma.Register(api, op("PUT", "/recipes/{id}", "save-recipe", "Make a new version of a recipe", 200), func(ctx context.Context, in *struct {
 		IDPath
 		Body recipeInput
-	}) (*body[Recipe], error) {
+	},
+	) (*body[Recipe], error) {
 		return h.saveRecipe(ctx, in.Body.draft(in.ID))
 	})
 	huma.Register(api, op("GET", "/recipes/{id}/versions", "list-recipe-versions", "List a recipe's versions", 200), h.recipeVersions)
@@ -90,7 +91,8 @@ func (h *handlers) recipes(api huma.API) {
 func (h *handlers) listRecipes(ctx context.Context, in *struct {
 	Page
 	Search string `query:"q"`
-}) (*body[list[Recipe]], error) {
+},
+) (*body[list[Recipe]], error) {
 	p, _ := auth.From(ctx)
 	rows, next, err := h.App.DB.Recipes(ctx, models.RecipeQuery{AccountID: p.AccountID, Search: in.Search, Cursor: in.Cursor, Limit: in.Limit})
 	if err != nil {

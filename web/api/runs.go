@@ -141,7 +141,8 @@ func (h *handlers) startRun(ctx context.Context, in *struct {
 		Variables json.RawMessage `json:"variables,omitempty"`
 		Draft     bool            `json:"draft,omitempty" doc:"Run the draft even if a version is published"`
 	}
-}) (*started, error) {
+},
+) (*started, error) {
 	p, _ := auth.From(ctx)
 	var wait time.Duration
 	if in.Wait != "" {
@@ -182,7 +183,8 @@ func (h *handlers) listRuns(ctx context.Context, in *struct {
 	Status   string `query:"status" doc:"one status, or several with commas between"`
 	Workflow string `query:"workflow"`
 	Search   string `query:"q"`
-}) (*body[list[Run]], error) {
+},
+) (*body[list[Run]], error) {
 	p, _ := auth.From(ctx)
 	q := models.RunQuery{AccountID: p.AccountID, WorkflowID: in.Workflow, Search: in.Search, Cursor: in.Cursor, Limit: in.Limit}
 	if in.Status != "" {
@@ -250,7 +252,8 @@ type SpanList struct {
 func (h *handlers) listSpans(ctx context.Context, in *struct {
 	IDPath
 	After int64 `query:"after" minimum:"0"`
-}) (*body[SpanList], error) {
+},
+) (*body[SpanList], error) {
 	p, _ := auth.From(ctx)
 	if _, err := h.App.DB.Run(ctx, p.AccountID, in.ID); err != nil {
 		return nil, h.fail(ctx, err)
@@ -271,7 +274,8 @@ func (h *handlers) cancelRun(ctx context.Context, in *struct {
 	Body *struct {
 		Reason string `json:"reason,omitempty" maxLength:"1000"`
 	} `required:"false"`
-}) (*body[Run], error) {
+},
+) (*body[Run], error) {
 	p, _ := auth.From(ctx)
 	reason := ""
 	if in.Body != nil {
@@ -297,7 +301,8 @@ func (h *handlers) forkRun(ctx context.Context, in *struct {
 		From  string          `json:"from,omitempty" doc:"address of the first step that runs again; empty: all"`
 		Input json.RawMessage `json:"input,omitempty"`
 	}
-}) (*body[Run], error) {
+},
+) (*body[Run], error) {
 	p, _ := auth.From(ctx)
 	run, err := h.App.Engine.Fork(ctx, engine.ForkRequest{AccountID: p.AccountID, RunID: in.ID, From: in.Body.From, Input: in.Body.Input, By: p.Actor()})
 	if err != nil {

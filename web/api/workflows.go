@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -142,7 +141,8 @@ func (h *handlers) workflows(api huma.API) {
 func (h *handlers) listWorkflows(ctx context.Context, in *struct {
 	Page
 	Search string `query:"q" doc:"words of name or description"`
-}) (*body[list[WorkflowSummary]], error) {
+},
+) (*body[list[WorkflowSummary]], error) {
 	p, _ := auth.From(ctx)
 	rows, next, err := h.App.DB.Workflows(ctx, models.WorkflowQuery{AccountID: p.AccountID, Search: in.Search, Cursor: in.Cursor, Limit: in.Limit})
 	if err != nil {
@@ -199,7 +199,8 @@ func (h *handlers) saveWorkflow(ctx context.Context, in *struct {
 		Revision   int64           `json:"revision" doc:"the revision that the change is made to"`
 		Definition json.RawMessage `json:"definition"`
 	}
-}) (*body[Workflow], error) {
+},
+) (*body[Workflow], error) {
 	p, _ := auth.From(ctx)
 	c, err := h.App.Save(ctx, p, in.ID, in.Body.Revision, in.Body.Definition)
 	if err != nil {
@@ -214,7 +215,8 @@ func (h *handlers) publishWorkflow(ctx context.Context, in *struct {
 		Revision int64  `json:"revision"`
 		Notes    string `json:"notes,omitempty"`
 	}
-}) (*body[Version], error) {
+},
+) (*body[Version], error) {
 	p, _ := auth.From(ctx)
 	v, err := h.App.Publish(ctx, p, in.ID, in.Body.Revision, in.Body.Notes)
 	if err != nil {
@@ -242,7 +244,8 @@ func (h *handlers) listVersions(ctx context.Context, in *IDPath) (*body[list[Ver
 func (h *handlers) getVersion(ctx context.Context, in *struct {
 	IDPath
 	Version int `path:"version" minimum:"1"`
-}) (*body[Version], error) {
+},
+) (*body[Version], error) {
 	p, _ := auth.From(ctx)
 	v, err := h.App.DB.Version(ctx, p.AccountID, in.ID, in.Version)
 	if err != nil {

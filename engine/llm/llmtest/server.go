@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -58,9 +60,9 @@ func (r Request) Prompt() string { return r.message("user") }
 func (r Request) System() string { return r.message("system") }
 
 func (r Request) message(role string) string {
-	for i := len(r.Body.Messages) - 1; i >= 0; i-- {
-		if r.Body.Messages[i].Role == role {
-			return r.Body.Messages[i].Content
+	for _, v := range slices.Backward(r.Body.Messages) {
+		if v.Role == role {
+			return v.Content
 		}
 	}
 	return ""
@@ -214,9 +216,11 @@ func stream(model string, r Reply) string {
 		return r.Raw
 	}
 	out := ": keep-alive\r\n\r\n" + event(fmt.Sprintf(`{"model":%s,"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`, quote(model)))
+	var outSb217 strings.Builder
 	for _, c := range r.Text {
-		out += event(fmt.Sprintf(`{"model":%s,"choices":[{"index":0,"delta":{"content":%s},"finish_reason":null}]}`, quote(model), quote(string(c))))
+		outSb217.WriteString(event(fmt.Sprintf(`{"model":%s,"choices":[{"index":0,"delta":{"content":%s},"finish_reason":null}]}`, quote(model), quote(string(c)))))
 	}
+	out += outSb217.String()
 	if r.Finish != "-" {
 		out += event(fmt.Sprintf(`{"model":%s,"choices":[{"index":0,"delta":{},"finish_reason":%s}]}`, quote(model), finish(r)))
 		out += event(fmt.Sprintf(`{"model":%s,"choices":[],"usage":%s}`, quote(model), usage))
