@@ -17,8 +17,8 @@ type config struct {
 	Role        string `env:"SLUICE_ROLE" enum:"all,web,worker" default:"all" help:"What this process does: ${enum}."`
 
 	BootstrapToken string `env:"SLUICE_BOOTSTRAP_TOKEN" help:"An API token of the owner, created at start where it is absent." placeholder:"TOKEN"`
-	OpenAIKey      string `env:"OPENAI_API_KEY" help:"Key of the model provider." placeholder:"KEY"`
-	OpenAIBaseURL  string `env:"OPENAI_BASE_URL" help:"Base URL of an OpenAI-compatible server." placeholder:"URL"`
+	OpenAIKey      string `name:"openai-api-key" env:"OPENAI_API_KEY" help:"Key of the model provider." placeholder:"KEY"`
+	OpenAIBaseURL  string `name:"openai-base-url" env:"OPENAI_BASE_URL" help:"Base URL of an OpenAI-compatible server." placeholder:"URL"`
 	Model          string `env:"SLUICE_MODEL" help:"Model of steps that name none." placeholder:"MODEL"`
 
 	AllowPrivate bool          `env:"SLUICE_HTTP_ALLOW_PRIVATE" help:"Let http_request reach private and loopback addresses."`
