@@ -79,14 +79,22 @@ func (d *decoder) value(depth int) (any, error) {
 }
 
 func (d *decoder) word() (any, error) {
-	for text, v := range map[string]any{"true": true, "false": false, "null": nil} {
-		if len(d.data)-d.at >= len(text) && string(d.data[d.at:d.at+len(text)]) == text {
-			d.at += len(text)
-			return v, nil
-		}
+	switch rest := d.data[d.at:]; {
+	case hasPrefix(rest, "true"):
+		d.at += 4
+		return true, nil
+	case hasPrefix(rest, "false"):
+		d.at += 5
+		return false, nil
+	case hasPrefix(rest, "null"):
+		d.at += 4
+		return nil, nil
+	default:
+		return nil, d.errorf("unexpected %s", d.here())
 	}
-	return nil, d.errorf("unexpected %s", d.here())
 }
+
+func hasPrefix(b []byte, s string) bool { return len(b) >= len(s) && string(b[:len(s)]) == s }
 
 func (d *decoder) object(depth int) (any, error) {
 	o := NewObject()
@@ -190,14 +198,16 @@ func (d *decoder) number() (any, error) {
 			return nil, d.errorf("a number needs digits in its exponent")
 		}
 	}
-	literal := string(d.data[start:d.at])
-	if whole && literal != "-0" {
-		if n, err := strconv.ParseInt(literal, 10, 64); err == nil {
+	if literal := d.data[start:d.at]; whole && len(literal) <= maxIntDigits && string(literal) != "-0" {
+		if n, err := strconv.ParseInt(string(literal), 10, 64); err == nil {
 			return n, nil
 		}
 	}
-	return Number(literal), nil
+	return Number(d.data[start:d.at]), nil
 }
+
+// maxIntDigits is the length of the longest int64, with its sign.
+const maxIntDigits = 20
 
 func (d *decoder) digits() bool {
 	start := d.at
