@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -36,8 +37,8 @@ func (s *Server) inbox(c echo.Context, status, search, id string) (page.Approval
 	if status != "decided" {
 		status = "pending"
 	}
-	vm := page.Approvals{Shell: shell, Status: status, Search: search}
-	rows, next, err := s.app.DB.Approvals(ctx, models.ApprovalQuery{AccountID: p.AccountID, Status: status, Search: search, Cursor: c.QueryParam("cursor")})
+	vm := page.Approvals{Shell: shell, Status: status, Search: search, Cursor: c.QueryParam("cursor")}
+	rows, next, err := s.app.DB.Approvals(ctx, models.ApprovalQuery{AccountID: p.AccountID, Status: status, Search: search, Cursor: vm.Cursor})
 	if err != nil {
 		return vm, err
 	}
@@ -73,7 +74,7 @@ func letter(a models.ApprovalItem, mayDecide bool) (page.Approval, error) {
 	}
 	out := page.Approval{
 		ID: a.ID, Title: a.Title, Workflow: a.WorkflowName, RunID: a.RunID, Address: a.Address, Department: a.Department, Status: a.Status,
-		HTML: html, MayDecide: mayDecide, OpenedAt: a.OpenedAt.Time, DueAt: a.DueAt.Time, Reason: a.Reason, Editable: a.Content != "",
+		HTML: html, MayDecide: mayDecide, OpenedAt: a.OpenedAt.Time, DueAt: a.DueAt.Time, Reason: a.Reason, Editable: a.Content != "" || a.Schema != "",
 	}
 	out.Content, out.ContentIsText = readable(a.Content)
 	out.Fields = contentFields(a.Schema, a.Content)
@@ -83,14 +84,8 @@ func letter(a models.ApprovalItem, mayDecide bool) (page.Approval, error) {
 			return out, err
 		}
 	}
-	taken := map[string]bool{}
+	out.Outcomes = buttons(outcomes)
 	for _, o := range outcomes {
-		key := strings.ToLower(o.ID[:1])
-		if taken[key] || key < "a" || key > "z" {
-			key = ""
-		}
-		taken[key] = true
-		out.Outcomes = append(out.Outcomes, page.Outcome{ID: o.ID, Label: o.Label, Tone: o.Tone, Key: key, RequireComment: o.RequireComment})
 		out.NeedsComment = out.NeedsComment || o.RequireComment
 	}
 	if d := a.Decision; d != nil {
@@ -98,6 +93,22 @@ func letter(a models.ApprovalItem, mayDecide bool) (page.Approval, error) {
 		out.Data, _ = readable(d.Data)
 	}
 	return out, nil
+}
+
+// buttons are the outcomes with a key for each, where a letter is free: j and k
+// walk through the list.
+func buttons(outcomes []engine.Outcome) []page.Outcome {
+	taken := map[string]bool{"j": true, "k": true, "": true}
+	out := make([]page.Outcome, 0, len(outcomes))
+	for _, o := range outcomes {
+		key := strings.ToLower(o.ID[:min(1, len(o.ID))])
+		if taken[key] || key < "a" || key > "z" {
+			key = ""
+		}
+		taken[key] = true
+		out = append(out, page.Outcome{ID: o.ID, Label: o.Label, Tone: o.Tone, Key: key, RequireComment: o.RequireComment})
+	}
+	return out
 }
 
 func labelOf(outcomes []engine.Outcome, id string) string {
@@ -146,42 +157,66 @@ func markdown(text string) (string, error) {
 // first.
 func (s *Server) decideApproval(c echo.Context) error {
 	ctx, p, id := c.Request().Context(), principal(c), c.Param("id")
-	d := app.Decision{Outcome: c.FormValue("outcome"), Comment: c.FormValue("comment")}
-	var err error
-	if d.Data, err = answerData(c); err == nil {
+	form, err := c.FormParams()
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, "The form can't be read.")
+	}
+	a, err := s.app.DB.Approval(ctx, p.AccountID, id)
+	if err != nil {
+		return err
+	}
+	d := app.Decision{Outcome: form.Get("outcome"), Comment: unixLines(form.Get("comment"))}
+	if d.Data, err = answerData(form, a); err == nil {
 		_, err = s.app.Decide(ctx, p, id, d)
 	}
 	if err == nil {
-		return s.nextApproval(c, c.FormValue("q"))
+		return s.nextApproval(c, a, form.Get("q"))
 	}
 	f := explain(err)
 	if f.status != http.StatusUnprocessableEntity && f.status != http.StatusConflict {
 		return err
 	}
-	vm, loadErr := s.inbox(c, "pending", c.FormValue("q"), id)
+	vm, loadErr := s.inbox(c, "pending", form.Get("q"), id)
 	if loadErr != nil {
 		return errors.Join(err, loadErr)
 	}
-	vm.Error, vm.Current.GivenComment = f.message, d.Comment
-	if text := c.FormValue("data"); text != "" {
-		vm.Current.Content = text
-	}
-	for i := range vm.Current.Fields {
-		vm.Current.Fields[i].Value = c.FormValue("field:" + vm.Current.Fields[i].Name)
+	vm.Error, vm.Issues = f.message, issueRows(f.issues)
+	if f.status == http.StatusUnprocessableEntity {
+		vm.Current.GivenComment = d.Comment
+		keepTyped(vm.Current, form)
 	}
 	return s.render(c, f.status, page.ApprovalsPage(vm))
 }
 
-// nextApproval goes to the oldest approval that is still pending.
-func (s *Server) nextApproval(c echo.Context, search string) error {
-	rows, _, err := s.app.DB.Approvals(c.Request().Context(), models.ApprovalQuery{AccountID: principal(c).AccountID, Status: "pending", Search: search})
+// keepTyped puts what was typed back into the content's form.
+func keepTyped(a *page.Approval, form url.Values) {
+	if form.Has("data") {
+		a.Content = unixLines(form.Get("data"))
+	}
+	for i, f := range a.Fields {
+		if form.Has("field:" + f.Name) {
+			a.Fields[i].Value = unixLines(form.Get("field:" + f.Name))
+		}
+	}
+}
+
+// nextApproval goes to the pending approval below the one decided, or to the first.
+func (s *Server) nextApproval(c echo.Context, decided models.ApprovalItem, search string) error {
+	rows, _, err := s.app.DB.Approvals(c.Request().Context(), models.ApprovalQuery{AccountID: decided.AccountID, Status: "pending", Search: search})
 	if err != nil {
 		return err
 	}
 	flash(c, "Your answer was recorded")
-	path := "/approvals"
+	next := ""
 	if len(rows) > 0 {
-		path += "/" + rows[0].ID
+		next = rows[0].ID
 	}
-	return c.Redirect(http.StatusSeeOther, path)
+	for _, r := range rows {
+		at := r.OpenedAt.Compare(decided.OpenedAt.Time)
+		if at < 0 || at == 0 && r.ID < decided.ID {
+			next = r.ID
+			break
+		}
+	}
+	return c.Redirect(http.StatusSeeOther, page.Approvals{Status: "pending", Search: search}.URL(next))
 }
