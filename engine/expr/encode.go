@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -89,12 +90,30 @@ func (e *encoder) number(n Number) error {
 
 // isNumber reports whether a text is a JSON number and nothing else.
 func isNumber(s string) bool {
-	d := decoder{data: []byte(s)}
-	if s == "" || s[0] != '-' && (s[0] < '0' || s[0] > '9') {
+	s = strings.TrimPrefix(s, "-")
+	whole := prefix(s, isDigit)
+	if whole == 0 || s[0] == '0' && whole > 1 {
 		return false
 	}
-	_, err := d.number()
-	return err == nil && d.at == len(s)
+	s = s[whole:]
+	if rest, ok := strings.CutPrefix(s, "."); ok {
+		n := prefix(rest, isDigit)
+		if n == 0 {
+			return false
+		}
+		s = rest[n:]
+	}
+	if s == "" {
+		return true
+	}
+	if s[0] != 'e' && s[0] != 'E' {
+		return false
+	}
+	s = s[1:]
+	if s != "" && (s[0] == '+' || s[0] == '-') {
+		s = s[1:]
+	}
+	return s != "" && prefix(s, isDigit) == len(s)
 }
 
 func (e *encoder) float(f float64) error {

@@ -19,7 +19,10 @@ func explain(err error, s *speller) *SyntaxError {
 		return syntaxf(strings.Index(s.src, "{{"), "an expression is written without {{ }}")
 	}
 	message := plainly(fe.Message, s.src, offset)
-	if strings.Contains(message, "ends too early") {
+	switch {
+	case s.unclosed >= 0:
+		message, offset = "a quote is never closed", s.unclosed
+	case strings.Contains(message, "ends too early"):
 		offset = len(s.src)
 	}
 	return syntaxf(offset, "%s in %q", message, excerpt(s.src))

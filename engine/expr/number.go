@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 )
@@ -40,8 +41,8 @@ func toFloat64(v any) float64 {
 	return f
 }
 
-// arithmetic computes exactly with integers, as long as the result is one that
-// fits; everything else is computed as float64.
+// arithmetic computes sums, differences and products of whole numbers exactly,
+// whatever their size; everything else is computed as float64.
 func arithmetic(op string, a, b any) (any, error) {
 	if !isNumeric(a) || !isNumeric(b) {
 		hint := ""
@@ -50,6 +51,16 @@ func arithmetic(op string, a, b any) (any, error) {
 		}
 		return nil, fmt.Errorf("%s can't be used between %s and %s%s", op, kindOf(a), kindOf(b), hint)
 	}
+	i, okI := asInt(a)
+	j, okJ := asInt(b)
+	if okI && okJ {
+		if v, ok, err := integers(op, i, j); ok || err != nil {
+			return v, err
+		}
+	}
+	if v, ok := bigIntegers(op, a, b); ok {
+		return v, nil
+	}
 	x, err := number(a)
 	if err != nil {
 		return nil, err
@@ -57,13 +68,6 @@ func arithmetic(op string, a, b any) (any, error) {
 	y, err := number(b)
 	if err != nil {
 		return nil, err
-	}
-	i, okI := x.(int64)
-	j, okJ := y.(int64)
-	if okI && okJ {
-		if v, ok, err := integers(op, i, j); ok || err != nil {
-			return v, err
-		}
 	}
 	return floats(op, toFloat64(x), toFloat64(y))
 }
@@ -96,6 +100,47 @@ func integers(op string, i, j int64) (v int64, ok bool, err error) {
 		v, ok = power(i, j)
 		return v, ok, nil
 	}
+}
+
+// maxBigDigits bounds the whole numbers that are computed exactly.
+const maxBigDigits = 1000
+
+// bigIntegers computes exactly beyond int64; ok is false for other operators, and
+// for what is no whole number.
+func bigIntegers(op string, a, b any) (v any, ok bool) {
+	x, y := bigOf(a), bigOf(b)
+	if x == nil || y == nil {
+		return nil, false
+	}
+	switch op {
+	case "+":
+		x.Add(x, y)
+	case "-":
+		x.Sub(x, y)
+	case "*":
+		x.Mul(x, y)
+	default:
+		return nil, false
+	}
+	if x.IsInt64() {
+		return x.Int64(), true
+	}
+	return Number(x.String()), true
+}
+
+func bigOf(v any) *big.Int {
+	if n, ok := v.(Number); ok {
+		digits := strings.TrimPrefix(string(n), "-")
+		if len(digits) > maxBigDigits || prefix(digits, isDigit) < len(digits) || digits == "0" {
+			return nil
+		}
+		x, _ := new(big.Int).SetString(string(n), 10)
+		return x
+	}
+	if i, ok := asInt(v); ok {
+		return big.NewInt(i)
+	}
+	return nil
 }
 
 func product(i, j int64) (int64, bool) {
@@ -237,11 +282,9 @@ func compareDecimals(a, b decimal) int {
 	case a.digits == "" && b.digits == "":
 		return 0
 	case a.digits == "":
-		return sign(b.negative)
-	case b.digits == "":
-		return -sign(a.negative)
-	case a.negative != b.negative:
-		return -sign(a.negative)
+		return -sign(b.negative)
+	case b.digits == "" || a.negative != b.negative:
+		return sign(a.negative)
 	}
 	c := cmp.Compare(a.exp, b.exp)
 	if c == 0 {

@@ -166,6 +166,10 @@ func present(_ *evaluation, args []any) (any, error) {
 	return args[0], nil
 }
 
+func isNothing(_ *evaluation, args []any) (any, error) {
+	return args[0] == nil || absentIn(args) != nil, nil
+}
+
 func isAbsent(_ *evaluation, args []any) (any, error) { return absentIn(args) != nil, nil }
 
 // binary rewrites operators. The boolean ones and ?? keep their short-circuits. The
@@ -173,13 +177,7 @@ func isAbsent(_ *evaluation, args []any) (any, error) { return absentIn(args) !=
 func (w *rewriter) binary(n *ast.BinaryNode, lenient bool) ast.Node {
 	switch n.Operator {
 	case "??":
-		left := w.bare("present", present, []ast.Node{w.rewrite(n.Left, true)})
-		first := len(w.refs)
-		right := w.rewrite(n.Right, lenient)
-		for i := first; i < len(w.refs); i++ {
-			w.refs[i].Fallback = true
-		}
-		return &ast.BinaryNode{Operator: "??", Left: left, Right: right}
+		return w.fallback(n, lenient)
 	case "and", "&&":
 		return w.logic("and", n, lenient)
 	case "or", "||":
@@ -192,6 +190,22 @@ func (w *rewriter) binary(n *ast.BinaryNode, lenient bool) ast.Node {
 	default:
 		return w.call(n, n.Operator, lenient, w.rewrite(n.Left, lenient), w.rewrite(n.Right, lenient))
 	}
+}
+
+// fallback is ??. The library's own would take the value apart where it is a
+// pointer, as objects are.
+func (w *rewriter) fallback(n *ast.BinaryNode, lenient bool) ast.Node {
+	name := w.name()
+	held := func() ast.Node { return &ast.IdentifierNode{Value: name} }
+	left := w.rewrite(n.Left, true)
+	first := len(w.refs)
+	right := w.rewrite(n.Right, lenient)
+	for i := first; i < len(w.refs); i++ {
+		w.refs[i].Fallback = true
+	}
+	return &ast.VariableDeclaratorNode{Name: name, Value: left, Expr: &ast.ConditionalNode{
+		Cond: w.bare("nothing", isNothing, []ast.Node{held()}), Exp1: right, Exp2: held(),
+	}}
 }
 
 func (w *rewriter) logic(word string, n *ast.BinaryNode, lenient bool) ast.Node {

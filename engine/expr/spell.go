@@ -22,6 +22,8 @@ type speller struct {
 	marks []mark
 	// operand is set after a value, where a dot reads a member.
 	operand bool
+	// unclosed is where a string begins that has no end, or -1.
+	unclosed int
 }
 
 // mark says which byte of the source a rune of the output came from.
@@ -34,7 +36,7 @@ const (
 )
 
 func spell(src string, steps idSet) *speller {
-	s := &speller{src: src, steps: steps}
+	s := &speller{src: src, steps: steps, unclosed: -1}
 	s.out.Grow(len(src) + 32)
 	for s.at < len(src) {
 		s.token()
@@ -107,6 +109,9 @@ func (s *speller) token() {
 func (s *speller) string(rest string) {
 	n := stringLen(rest)
 	s.operand = true
+	if n < 2 || rest[n-1] != rest[0] {
+		s.unclosed = s.at
+	}
 	if rest[0] != '`' && strings.ContainsRune(rest[:n], '\\') {
 		if text, _, ok := quoted(rest[:n]); ok {
 			s.put(strconv.Quote(text), s.at)
@@ -179,8 +184,9 @@ func (s *speller) member(dot int, optional bool) {
 	key := strings.TrimLeftFunc(rest, unicode.IsSpace)
 	start := s.at + dot + len(rest) - len(key)
 	key = key[:prefix(key, isWord)]
-	if key == "" || optional && !s.operand {
-		s.copy(dot)
+	after := strings.TrimLeftFunc(s.src[start+len(key):], unicode.IsSpace)
+	if key == "" || optional && !s.operand || strings.HasPrefix(after, "(") {
+		s.copy(dot) // not a member; the library says what it is
 		return
 	}
 	if !s.operand {

@@ -32,6 +32,22 @@ type Object struct {
 // NewObject returns an empty object.
 func NewObject() *Object { return &Object{} }
 
+// newObject makes an object of keys and values, of which it keeps copies. Of a key
+// that stands twice, the first place and the last value count.
+func newObject(keys []string, values []any) *Object {
+	if len(keys) == 0 {
+		return NewObject()
+	}
+	o := &Object{keys: make([]string, 0, len(keys)), values: make([]any, 0, len(keys))}
+	if len(keys) >= indexFrom {
+		o.index = make(map[string]int, len(keys))
+	}
+	for i, k := range keys {
+		o.Set(k, values[i])
+	}
+	return o
+}
+
 // Len returns the number of keys.
 func (o *Object) Len() int { return len(o.keys) }
 
