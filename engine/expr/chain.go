@@ -112,7 +112,7 @@ func (c *chain) text(computed []any) string {
 	for _, k := range c.keys {
 		key := k.key
 		if k.dynamic && len(computed) > 0 {
-			key, _ = keyOf(computed[0]) //nolint:errcheck // for a message
+			key, _ = keyOf(computed[0]) // for a message
 			computed = computed[1:]
 		}
 		if k.guarded {

@@ -30,9 +30,9 @@ func (o *Object) MarshalJSON() ([]byte, error) { return Encode(o) }
 // MarshalJSON implements [json.Marshaler].
 func (n Number) MarshalJSON() ([]byte, error) { return Encode(n) }
 
-// encodeWithin is Encode with a bound on the size.
-func encodeWithin(v any, limit int) ([]byte, error) {
-	e := encoder{b: make([]byte, 0, 128), limit: limit}
+// encodeBounded is Encode for results, which have at most 8 MiB.
+func encodeBounded(v any) ([]byte, error) {
+	e := encoder{b: make([]byte, 0, 128), limit: maxOutput}
 	err := e.value(v, 0)
 	return e.b, err
 }

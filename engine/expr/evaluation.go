@@ -66,8 +66,7 @@ func (r *evaluation) run(p *vm.Program) (out any, err error) {
 		}
 	}()
 	out, err = r.machine.Run(p, r.vars)
-	var fe *file.Error
-	if errors.As(err, &fe) {
+	if fe, ok := errors.AsType[*file.Error](err); ok {
 		return nil, errors.New(fe.Message) // without the excerpt of the rewritten source
 	}
 	return out, err

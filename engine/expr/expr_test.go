@@ -12,10 +12,10 @@ import (
 // mapEnv resolves from JSON: {"workflow_input":…, "steps":{id:…}, "vars":{…}, …}.
 type mapEnv map[string]any
 
-func newEnv(t testing.TB, doc string) mapEnv {
-	t.Helper()
+func newEnv(tb testing.TB, doc string) mapEnv {
+	tb.Helper()
 	v, err := Decode([]byte(doc))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	env := mapEnv{}
 	o := v.(*Object)
 	for _, k := range o.Keys() {
@@ -61,20 +61,20 @@ const world = `{
 
 var knownSteps = map[string]bool{"a": true, "legal-note": true, "1": true, "注文": true, "a.b": true, "a b": true, "1e3": true, "then": true}
 
-func render(t testing.TB, template string, mode Mode) (any, error) {
-	t.Helper()
+func render(tb testing.TB, template string, mode Mode) (any, error) {
+	tb.Helper()
 	raw, err := Encode(map[string]any{"v": template})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	doc, errs := CompileDocument(raw, Options{Steps: knownSteps, ModeAt: func(string) Mode { return mode }})
 	if len(errs) > 0 {
 		return nil, errs[0]
 	}
-	out, err := doc.Render(t.Context(), newEnv(t, world))
+	out, err := doc.Render(tb.Context(), newEnv(tb, world))
 	if err != nil {
 		return nil, err
 	}
 	v, err := Decode(out)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	got, _ := v.(*Object).Get("v")
 	return got, nil
 }

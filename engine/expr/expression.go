@@ -161,7 +161,7 @@ func (e *expression) wrap(err error) error {
 func small(v any) error {
 	switch v.(type) {
 	case []any, *Object:
-		_, err := encodeWithin(v, maxOutput)
+		_, err := encodeBounded(v)
 		return err
 	default:
 		return nil
@@ -175,7 +175,7 @@ func (e *expression) evalBool(ctx context.Context, env Env) (bool, error) {
 	}
 	b, ok := v.(bool)
 	if !ok {
-		raw, _ := encodeWithin(v, maxOutput) // what was written so far will do for a message
+		raw, _ := encodeBounded(v) // what was written so far will do for a message
 		return false, fmt.Errorf("the condition %q gives %s (%s), not true or false", excerpt(e.source), kindOf(v), excerpt(string(raw)))
 	}
 	return b, nil

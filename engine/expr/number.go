@@ -90,7 +90,7 @@ func integers(op string, i, j int64) (v int64, ok bool, err error) {
 		if j == 0 {
 			return 0, false, errDivision
 		}
-		return i / j, i%j == 0 && !(i == math.MinInt64 && j == -1), nil
+		return i / j, i%j == 0 && (i != math.MinInt64 || j != -1), nil
 	case "%":
 		if j == 0 {
 			return 0, false, errDivision
@@ -148,7 +148,7 @@ func product(i, j int64) (int64, bool) {
 		return 0, true
 	}
 	p := i * j
-	return p, p/j == i && !(i == -1 && j == math.MinInt64) && !(j == -1 && i == math.MinInt64)
+	return p, p/j == i && (i != -1 || j != math.MinInt64) && (j != -1 || i != math.MinInt64)
 }
 
 func power(i, j int64) (int64, bool) {

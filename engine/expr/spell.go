@@ -170,7 +170,7 @@ func (s *speller) question(rest string) {
 	case strings.HasPrefix(rest, "??"):
 		s.copy(2)
 		s.operand = false
-	case strings.HasPrefix(rest, "?.") && !(len(rest) > 2 && isDigit(rune(rest[2]))):
+	case strings.HasPrefix(rest, "?.") && (len(rest) == 2 || !isDigit(rune(rest[2]))):
 		s.member(2, true)
 	default:
 		s.copy(1)

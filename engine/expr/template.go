@@ -145,12 +145,12 @@ func (t *template) eval(ctx context.Context, env Env) (any, error) {
 // else as JSON; in JSON text escaped for its place.
 func (p *part) render(b []byte, v any, mode Mode) ([]byte, error) {
 	if mode == ModeJSON && !p.quoted {
-		raw, err := encodeWithin(v, maxOutput)
+		raw, err := encodeBounded(v)
 		return append(b, raw...), err
 	}
 	s, isText := v.(string)
 	if !isText {
-		raw, err := encodeWithin(v, maxOutput)
+		raw, err := encodeBounded(v)
 		if err != nil {
 			return nil, err
 		}

@@ -98,7 +98,13 @@ func TestEncodeTakesForeignValues(t *testing.T) {
 		{json.RawMessage("\"a\xff\""), "\"a\uFFFD\""},
 		{time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC), `"2027-01-02T03:04:05Z"`},
 		{"a\xffb\x00\"\\", `"a` + "\uFFFD" + `b\u0000\"\\"`},
-		{2.0, `2`}, {1e21, `1e+21`}, {0.1, `0.1`}, {math.Copysign(0, -1), `-0`}, {(*Object)(nil), `null`}, {map[string]any(nil), `null`}, {uint8(3), `3`},
+		{2.0, `2`},
+		{1e21, `1e+21`},
+		{0.1, `0.1`},
+		{math.Copysign(0, -1), `-0`},
+		{(*Object)(nil), `null`},
+		{map[string]any(nil), `null`},
+		{uint8(3), `3`},
 	}
 	for _, tt := range tests {
 		raw, err := Encode(tt.value)
