@@ -83,7 +83,7 @@ func fieldsData(form url.Values, a models.ApprovalItem) (json.RawMessage, error)
 		value, present := before.Get(f.Name)
 		given := untouched(f.Value, form.Get("field:"+f.Name))
 		switch {
-		case !form.Has("field:"+f.Name), given == f.Value:
+		case !form.Has("field:" + f.Name), given == f.Value:
 			if present {
 				changed[f.Name] = value
 			}

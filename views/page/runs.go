@@ -17,6 +17,7 @@ type Runs struct {
 	WorkflowName string
 	Chips        []Chip
 	Items        []RunRow
+	Cursor       string // of this part of the list
 	Next         string
 }
 
@@ -71,7 +72,7 @@ func (r Runs) ChipURL(status string) string { return r.with(status, "") }
 func (r Runs) MoreURL() string { return r.with(r.Status, r.Next) }
 
 // SelfURL is this page, for its refresh.
-func (r Runs) SelfURL() string { return r.with(r.Status, "") }
+func (r Runs) SelfURL() string { return r.with(r.Status, r.Cursor) }
 
 // Label names the filter.
 func (c Chip) Label() string {
