@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -44,9 +46,18 @@ func (s *Server) inbox(c echo.Context, status, search, id string) (page.Approval
 	}
 	vm.Next = next
 	for _, a := range rows {
-		vm.Items = append(vm.Items, page.ApprovalRow{
-			ID: a.ID, Title: a.Title, Workflow: a.WorkflowName, Preview: preview(a.Body), Status: a.Status, OpenedAt: a.OpenedAt.Time,
-		})
+		row := page.ApprovalRow{ID: a.ID, Title: a.Title, Workflow: a.WorkflowName, Status: a.Status, OpenedAt: a.OpenedAt.Time}
+		if row.Preview, err = preview(a.Body); err != nil {
+			return vm, err
+		}
+		if a.Decision != nil {
+			outcomes, err := outcomesOf(a)
+			if err != nil {
+				return vm, err
+			}
+			row.Answer = labelOf(outcomes, a.Decision.Outcome)
+		}
+		vm.Items = append(vm.Items, row)
 	}
 	if id == "" {
 		return vm, nil
@@ -60,29 +71,44 @@ func (s *Server) inbox(c echo.Context, status, search, id string) (page.Approval
 	return vm, err
 }
 
-// preview is the beginning of a text in one line.
-func preview(body string) string {
-	r := []rune(strings.Join(strings.Fields(body), " "))
-	return string(r[:min(len(r), 120)])
+// preview is the beginning of a text in one line, without its marks.
+func preview(body string) (string, error) {
+	beginning := []rune(body[:min(len(body), 2000)])
+	rendered, err := markdown(string(beginning[:min(len(beginning), 500)]))
+	if err != nil {
+		return "", err
+	}
+	plain := bluemonday.StrictPolicy().AddSpaceWhenStrippingTag(true).Sanitize(rendered)
+	r := []rune(strings.Join(strings.Fields(html.UnescapeString(plain)), " "))
+	return string(r[:min(len(r), 120)]), nil
+}
+
+func outcomesOf(a models.ApprovalItem) ([]engine.Outcome, error) {
+	var out []engine.Outcome
+	if a.Outcomes == "" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(a.Outcomes), &out); err != nil {
+		return nil, fmt.Errorf("read outcomes of approval %s: %w", a.ID, err)
+	}
+	return out, nil
 }
 
 // letter is an approval as the inbox shows it.
 func letter(a models.ApprovalItem, mayDecide bool) (page.Approval, error) {
-	html, err := markdown(a.Body)
+	body, err := markdown(a.Body)
 	if err != nil {
 		return page.Approval{}, err
 	}
 	out := page.Approval{
 		ID: a.ID, Title: a.Title, Workflow: a.WorkflowName, RunID: a.RunID, Address: a.Address, Department: a.Department, Status: a.Status,
-		HTML: html, MayDecide: mayDecide, OpenedAt: a.OpenedAt.Time, DueAt: a.DueAt.Time, Reason: a.Reason, Editable: a.Content != "" || a.Schema != "",
+		HTML: body, MayDecide: mayDecide, OpenedAt: a.OpenedAt.Time, DueAt: a.DueAt.Time, Reason: a.Reason, Editable: a.Content != "" || a.Schema != "",
 	}
 	out.Content, out.ContentIsText = readable(a.Content)
 	out.Fields = contentFields(a.Schema, a.Content)
-	var outcomes []engine.Outcome
-	if a.Outcomes != "" {
-		if err := json.Unmarshal([]byte(a.Outcomes), &outcomes); err != nil {
-			return out, err
-		}
+	outcomes, err := outcomesOf(a)
+	if err != nil {
+		return out, err
 	}
 	out.Outcomes = buttons(outcomes)
 	for _, o := range outcomes {

@@ -135,6 +135,16 @@ func TestTheListIsRefreshedWhereItStands(t *testing.T) {
 	require.Equal(t, 1, list.Find("[aria-current=true]").Length())
 }
 
+func TestTheListSaysWhatItIsAbout(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	id := s.approval(`{"body":"# Three **customers**\n\n- a & b <i>c</i>\n- d","outcomes":[{"id":"approve","label":"Ship it"}]}`)
+	item := s.get("/approvals").Find("[data-row]")
+	require.Equal(t, "Three customers a & b c d", item.Find(".preview").Text())
+	s.post(http.StatusSeeOther, "/approvals/"+id+"/decisions", url.Values{"outcome": {"approve"}})
+	require.Equal(t, "Ship it", s.get("/approvals?status=decided").Find("[data-row] .badge").Text())
+}
+
 func TestMarkdownIsRenderedAndHarmless(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

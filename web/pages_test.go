@@ -65,7 +65,7 @@ func TestEmptyAccountHasPagesThatSayWhatToDo(t *testing.T) {
 	s := newSite(t)
 	for path, action := range map[string]string{
 		"/workflows": "New workflow", "/runs": "Go to the workflows", "/recipes": "New recipe", "/approvals": "appear here by themselves",
-		"/workflows?q=nothing": "Show all", "/approvals?q=nothing": "Nothing found", "/approvals?status=decided": "Nothing found",
+		"/workflows?q=nothing": "Show all", "/runs?q=nothing": "Show all", "/approvals?q=nothing": "Nothing found", "/approvals?status=decided": "Nothing found",
 	} {
 		require.Contains(t, s.get(path).Find(".empty").Text(), action, path)
 	}

@@ -25,6 +25,7 @@ type Approvals struct {
 // ApprovalRow is a line of the list.
 type ApprovalRow struct {
 	ID, Title, Workflow, Preview, Status string
+	Answer                               string // in words, once there is one
 	OpenedAt                             time.Time
 }
 

@@ -65,6 +65,9 @@ func (r Runs) with(status, cursor string) string {
 	return "/runs?" + v.Encode()
 }
 
+// Filtered reports whether the list is narrowed by anything.
+func (r Runs) Filtered() bool { return r.Search != "" || r.Status != "" || r.Workflow != "" }
+
 // ChipURL is the list filtered by a status.
 func (r Runs) ChipURL(status string) string { return r.with(status, "") }
 
