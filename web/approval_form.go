@@ -1,14 +1,8 @@
 package web
 
 import (
-	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
 
-	"github.com/labstack/echo/v4"
-
-	"sluice/engine"
 	"sluice/engine/expr"
 	"sluice/views/page"
 )
@@ -16,21 +10,16 @@ import (
 // contentFields draws the form of a content whose schema is a flat object; others
 // are edited as text.
 func contentFields(schema, content string) []page.ContentField {
-	if schema == "" {
+	props := properties(schema)
+	if props == nil {
 		return nil
 	}
-	s, err := expr.Decode([]byte(schema))
-	root, ok := s.(*expr.Object)
-	if err != nil || !ok {
-		return nil
-	}
-	props, ok := get(root, "properties").(*expr.Object)
-	if !ok {
-		return nil
-	}
-	var values *expr.Object
-	if v, err := expr.Decode([]byte(content)); err == nil {
-		values, _ = v.(*expr.Object)
+	values := object(content)
+	if values == nil {
+		if content != "" && content != "null" {
+			return nil // not an object: a form would replace it
+		}
+		values = expr.NewObject()
 	}
 	var out []page.ContentField
 	for _, name := range props.Keys() {
@@ -42,14 +31,41 @@ func contentFields(schema, content string) []page.ContentField {
 		if f.Title == "" {
 			f.Title = name
 		}
-		var value any
-		if values != nil {
-			value, _ = values.Get(name)
+		value, present := values.Get(name)
+		f.Kind, f.Options = fieldKind(prop, value, present)
+		switch s, isText := value.(string); {
+		case !present:
+		case isText && f.Kind != "json":
+			f.Value = s
+		default:
+			f.Value = show(value)
 		}
-		f.Kind, f.Value, f.Options = fieldKind(prop, value)
 		out = append(out, f)
 	}
 	return out
+}
+
+// properties are those of an object's schema, or nil.
+func properties(schema string) *expr.Object {
+	root := object(schema)
+	if root == nil {
+		return nil
+	}
+	props, _ := get(root, "properties").(*expr.Object)
+	return props
+}
+
+// object is a JSON object, or nil for anything else.
+func object(raw string) *expr.Object {
+	if raw == "" {
+		return nil
+	}
+	v, err := expr.Decode([]byte(raw))
+	if err != nil {
+		return nil
+	}
+	o, _ := v.(*expr.Object)
+	return o
 }
 
 func get(o *expr.Object, key string) any {
@@ -62,97 +78,46 @@ func text(v any) string {
 	return s
 }
 
-func fieldKind(prop *expr.Object, value any) (kind, shown string, options []string) {
+// fieldKind chooses the control of a field. A value that the control could not
+// show as it is gets edited as JSON.
+func fieldKind(prop *expr.Object, value any, present bool) (kind string, options []string) {
+	s, isText := value.(string)
 	if list, ok := get(prop, "enum").([]any); ok {
 		for _, v := range list {
-			s, ok := v.(string)
+			option, ok := v.(string)
 			if !ok {
-				return "json", show(value), nil
+				return "json", nil
 			}
-			options = append(options, s)
+			options = append(options, option)
 		}
-		return "choice", text(value), options
+		if present && !isText {
+			return "json", nil
+		}
+		return "choice", options
 	}
-	switch text(get(prop, "type")) {
-	case "string":
-		s := text(value)
-		if len(s) > 80 || strings.Contains(s, "\n") {
-			return "long", s, nil
+	switch kind := text(get(prop, "type")); {
+	case kind == "string" && present && !isText:
+		return "json", nil
+	case kind == "string" && (len(s) > 80 || strings.ContainsAny(s, "\r\n")):
+		return "long", nil
+	case kind == "string":
+		return "text", nil
+	case kind == "number", kind == "integer":
+		return "number", nil
+	case kind == "boolean":
+		if _, ok := value.(bool); present && !ok {
+			return "json", nil
 		}
-		return "text", s, nil
-	case "number", "integer":
-		return "number", show(value), nil
-	case "boolean":
-		return "boolean", show(value), nil
+		return "boolean", nil
 	default:
-		return "json", show(value), nil
+		return "json", nil
 	}
 }
 
 func show(v any) string {
-	if v == nil {
-		return ""
-	}
 	raw, err := expr.Encode(v)
 	if err != nil {
 		return ""
 	}
 	return string(raw)
-}
-
-// answerData reads the content as it was edited. Nil: the approval has none.
-func answerData(c echo.Context) (json.RawMessage, error) {
-	if c.FormValue("has_fields") != "" {
-		return formData(c)
-	}
-	switch c.FormValue("data_kind") {
-	case "text":
-		return expr.Encode(c.FormValue("data"))
-	case "json":
-		return jsonField("data", c.FormValue("data"))
-	default:
-		return nil, nil
-	}
-}
-
-func jsonField(field, text string) (json.RawMessage, error) {
-	v, err := expr.Decode([]byte(text))
-	if err != nil {
-		return nil, badField(field, "this is not JSON: "+err.Error())
-	}
-	return expr.Encode(v)
-}
-
-func badField(field, message string) error {
-	return &engine.InvalidError{Message: field + ": " + message, Issues: engine.Issues{{Code: "invalid", Severity: engine.SeverityError, Field: field, Message: message}}}
-}
-
-// formData reads the fields of a content's form, by name.
-func formData(c echo.Context) (json.RawMessage, error) {
-	form, err := c.FormParams()
-	if err != nil {
-		return nil, badField("data", "the form can't be read")
-	}
-	out := expr.NewObject()
-	for _, key := range slices.Sorted(maps.Keys(form)) {
-		name, ok := strings.CutPrefix(key, "field:")
-		if !ok {
-			continue
-		}
-		value := form.Get(key)
-		switch form.Get("kind:" + name) {
-		case "number", "json", "boolean":
-			if strings.TrimSpace(value) == "" {
-				continue
-			}
-			v, err := expr.Decode([]byte(value))
-			if err != nil {
-				return nil, badField(name, "“"+value+"” is not what this field takes")
-			}
-			out.Set(name, v)
-		default:
-			out.Set(name, value)
-		}
-	}
-	return expr.Encode(out)
 }

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"html"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -36,16 +39,25 @@ func (s *Server) inbox(c echo.Context, status, search, id string) (page.Approval
 	if status != "decided" {
 		status = "pending"
 	}
-	vm := page.Approvals{Shell: shell, Status: status, Search: search}
-	rows, next, err := s.app.DB.Approvals(ctx, models.ApprovalQuery{AccountID: p.AccountID, Status: status, Search: search, Cursor: c.QueryParam("cursor")})
+	vm := page.Approvals{Shell: shell, Status: status, Search: search, Cursor: c.QueryParam("cursor")}
+	rows, next, err := s.app.DB.Approvals(ctx, models.ApprovalQuery{AccountID: p.AccountID, Status: status, Search: search, Cursor: vm.Cursor})
 	if err != nil {
 		return vm, err
 	}
 	vm.Next = next
 	for _, a := range rows {
-		vm.Items = append(vm.Items, page.ApprovalRow{
-			ID: a.ID, Title: a.Title, Workflow: a.WorkflowName, Preview: preview(a.Body), Status: a.Status, OpenedAt: a.OpenedAt.Time,
-		})
+		row := page.ApprovalRow{ID: a.ID, Title: a.Title, Workflow: a.WorkflowName, Status: a.Status, OpenedAt: a.OpenedAt.Time}
+		if row.Preview, err = preview(a.Body); err != nil {
+			return vm, err
+		}
+		if a.Decision != nil {
+			outcomes, err := outcomesOf(a)
+			if err != nil {
+				return vm, err
+			}
+			row.Answer = labelOf(outcomes, a.Decision.Outcome)
+		}
+		vm.Items = append(vm.Items, row)
 	}
 	if id == "" {
 		return vm, nil
@@ -59,38 +71,47 @@ func (s *Server) inbox(c echo.Context, status, search, id string) (page.Approval
 	return vm, err
 }
 
-// preview is the beginning of a text in one line.
-func preview(body string) string {
-	r := []rune(strings.Join(strings.Fields(body), " "))
-	return string(r[:min(len(r), 120)])
+// preview is the beginning of a text in one line, without its marks.
+func preview(body string) (string, error) {
+	beginning := []rune(body[:min(len(body), 2000)])
+	rendered, err := markdown(string(beginning[:min(len(beginning), 500)]))
+	if err != nil {
+		return "", err
+	}
+	plain := bluemonday.StrictPolicy().AddSpaceWhenStrippingTag(true).Sanitize(rendered)
+	r := []rune(strings.Join(strings.Fields(html.UnescapeString(plain)), " "))
+	return string(r[:min(len(r), 120)]), nil
+}
+
+func outcomesOf(a models.ApprovalItem) ([]engine.Outcome, error) {
+	var out []engine.Outcome
+	if a.Outcomes == "" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(a.Outcomes), &out); err != nil {
+		return nil, fmt.Errorf("read outcomes of approval %s: %w", a.ID, err)
+	}
+	return out, nil
 }
 
 // letter is an approval as the inbox shows it.
 func letter(a models.ApprovalItem, mayDecide bool) (page.Approval, error) {
-	html, err := markdown(a.Body)
+	body, err := markdown(a.Body)
 	if err != nil {
 		return page.Approval{}, err
 	}
 	out := page.Approval{
 		ID: a.ID, Title: a.Title, Workflow: a.WorkflowName, RunID: a.RunID, Address: a.Address, Department: a.Department, Status: a.Status,
-		HTML: html, MayDecide: mayDecide, OpenedAt: a.OpenedAt.Time, DueAt: a.DueAt.Time, Reason: a.Reason, Editable: a.Content != "",
+		HTML: body, MayDecide: mayDecide, OpenedAt: a.OpenedAt.Time, DueAt: a.DueAt.Time, Reason: a.Reason, Editable: a.Content != "" || a.Schema != "",
 	}
 	out.Content, out.ContentIsText = readable(a.Content)
 	out.Fields = contentFields(a.Schema, a.Content)
-	var outcomes []engine.Outcome
-	if a.Outcomes != "" {
-		if err := json.Unmarshal([]byte(a.Outcomes), &outcomes); err != nil {
-			return out, err
-		}
+	outcomes, err := outcomesOf(a)
+	if err != nil {
+		return out, err
 	}
-	taken := map[string]bool{}
+	out.Outcomes = buttons(outcomes)
 	for _, o := range outcomes {
-		key := strings.ToLower(o.ID[:1])
-		if taken[key] || key < "a" || key > "z" {
-			key = ""
-		}
-		taken[key] = true
-		out.Outcomes = append(out.Outcomes, page.Outcome{ID: o.ID, Label: o.Label, Tone: o.Tone, Key: key, RequireComment: o.RequireComment})
 		out.NeedsComment = out.NeedsComment || o.RequireComment
 	}
 	if d := a.Decision; d != nil {
@@ -98,6 +119,22 @@ func letter(a models.ApprovalItem, mayDecide bool) (page.Approval, error) {
 		out.Data, _ = readable(d.Data)
 	}
 	return out, nil
+}
+
+// buttons are the outcomes with a key for each, where a letter is free: j and k
+// walk through the list.
+func buttons(outcomes []engine.Outcome) []page.Outcome {
+	taken := map[string]bool{"j": true, "k": true, "": true}
+	out := make([]page.Outcome, 0, len(outcomes))
+	for _, o := range outcomes {
+		key := strings.ToLower(o.ID[:min(1, len(o.ID))])
+		if taken[key] || key < "a" || key > "z" {
+			key = ""
+		}
+		taken[key] = true
+		out = append(out, page.Outcome{ID: o.ID, Label: o.Label, Tone: o.Tone, Key: key, RequireComment: o.RequireComment})
+	}
+	return out
 }
 
 func labelOf(outcomes []engine.Outcome, id string) string {
@@ -146,42 +183,66 @@ func markdown(text string) (string, error) {
 // first.
 func (s *Server) decideApproval(c echo.Context) error {
 	ctx, p, id := c.Request().Context(), principal(c), c.Param("id")
-	d := app.Decision{Outcome: c.FormValue("outcome"), Comment: c.FormValue("comment")}
-	var err error
-	if d.Data, err = answerData(c); err == nil {
+	form, err := c.FormParams()
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, "The form can't be read.")
+	}
+	a, err := s.app.DB.Approval(ctx, p.AccountID, id)
+	if err != nil {
+		return err
+	}
+	d := app.Decision{Outcome: form.Get("outcome"), Comment: unixLines(form.Get("comment"))}
+	if d.Data, err = answerData(form, a); err == nil {
 		_, err = s.app.Decide(ctx, p, id, d)
 	}
 	if err == nil {
-		return s.nextApproval(c, c.FormValue("q"))
+		return s.nextApproval(c, a, form.Get("q"))
 	}
 	f := explain(err)
 	if f.status != http.StatusUnprocessableEntity && f.status != http.StatusConflict {
 		return err
 	}
-	vm, loadErr := s.inbox(c, "pending", c.FormValue("q"), id)
+	vm, loadErr := s.inbox(c, "pending", form.Get("q"), id)
 	if loadErr != nil {
 		return errors.Join(err, loadErr)
 	}
-	vm.Error, vm.Current.GivenComment = f.message, d.Comment
-	if text := c.FormValue("data"); text != "" {
-		vm.Current.Content = text
-	}
-	for i := range vm.Current.Fields {
-		vm.Current.Fields[i].Value = c.FormValue("field:" + vm.Current.Fields[i].Name)
+	vm.Error, vm.Issues = f.message, issueRows(f.issues)
+	if f.status == http.StatusUnprocessableEntity {
+		vm.Current.GivenComment = d.Comment
+		keepTyped(vm.Current, form)
 	}
 	return s.render(c, f.status, page.ApprovalsPage(vm))
 }
 
-// nextApproval goes to the oldest approval that is still pending.
-func (s *Server) nextApproval(c echo.Context, search string) error {
-	rows, _, err := s.app.DB.Approvals(c.Request().Context(), models.ApprovalQuery{AccountID: principal(c).AccountID, Status: "pending", Search: search})
+// keepTyped puts what was typed back into the content's form.
+func keepTyped(a *page.Approval, form url.Values) {
+	if form.Has("data") {
+		a.Content = unixLines(form.Get("data"))
+	}
+	for i, f := range a.Fields {
+		if form.Has("field:" + f.Name) {
+			a.Fields[i].Value = unixLines(form.Get("field:" + f.Name))
+		}
+	}
+}
+
+// nextApproval goes to the pending approval below the one decided, or to the first.
+func (s *Server) nextApproval(c echo.Context, decided models.ApprovalItem, search string) error {
+	rows, _, err := s.app.DB.Approvals(c.Request().Context(), models.ApprovalQuery{AccountID: decided.AccountID, Status: "pending", Search: search})
 	if err != nil {
 		return err
 	}
 	flash(c, "Your answer was recorded")
-	path := "/approvals"
+	next := ""
 	if len(rows) > 0 {
-		path += "/" + rows[0].ID
+		next = rows[0].ID
 	}
-	return c.Redirect(http.StatusSeeOther, path)
+	for _, r := range rows {
+		at := r.OpenedAt.Compare(decided.OpenedAt.Time)
+		if at < 0 || at == 0 && r.ID < decided.ID {
+			next = r.ID
+			break
+		}
+	}
+	return c.Redirect(http.StatusSeeOther, page.Approvals{Status: "pending", Search: search}.URL(next))
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -103,29 +104,20 @@ func recipeValues(r models.Recipe, v models.RecipeVersion) page.RecipeValues {
 // saveRecipe makes a recipe or a new version. Mistakes are shown at their fields,
 // with everything that was typed.
 func (s *Server) saveRecipe(c echo.Context) error {
-	v := page.RecipeValues{
-		Name: c.FormValue("name"), Description: c.FormValue("description"), System: c.FormValue("system"), Prompt: c.FormValue("prompt"),
-		InputSchema: c.FormValue("input_schema"), OutputSchema: c.FormValue("output_schema"), Model: c.FormValue("model"),
-		Temperature: c.FormValue("temperature"), MaxTokens: c.FormValue("max_tokens"), Notes: c.FormValue("notes"),
-	}
-	r, _, err := s.app.SaveRecipe(c.Request().Context(), principal(c), recipeDraft(c.Param("id"), v))
-	if err == nil {
-		flash(c, "Saved as version "+strconv.Itoa(r.LatestVersion))
-		return c.Redirect(http.StatusSeeOther, "/recipes/"+r.ID)
-	}
-	problems := map[string]string{}
-	var bad *engine.InvalidError
-	switch {
-	case errors.As(err, &bad):
-		for _, i := range bad.Issues {
-			problems[i.Field] = i.Message
+	v := typedRecipe(c)
+	d, problems := recipeDraft(c.Param("id"), v)
+	if len(problems) == 0 {
+		r, _, err := s.app.SaveRecipe(c.Request().Context(), principal(c), d)
+		if err == nil {
+			flash(c, "Saved as version "+strconv.Itoa(r.LatestVersion))
+			return c.Redirect(http.StatusSeeOther, "/recipes/"+r.ID)
 		}
-	case errors.Is(err, models.ErrNameTaken):
-		problems["name"] = "Another recipe has this name."
-	default:
-		return err
+		if problems = recipeProblems(err); problems == nil {
+			return err
+		}
 	}
-	vm := page.Recipe{}
+	var vm page.Recipe
+	var err error
 	if id := c.Param("id"); id != "" {
 		if vm, err = s.recipe(c, id); err != nil {
 			return err
@@ -137,22 +129,63 @@ func (s *Server) saveRecipe(c echo.Context) error {
 	return s.render(c, http.StatusUnprocessableEntity, page.RecipePage(vm))
 }
 
-func recipeDraft(id string, v page.RecipeValues) app.RecipeDraft {
-	d := app.RecipeDraft{
+func typedRecipe(c echo.Context) page.RecipeValues {
+	typed := func(name string) string { return unixLines(c.FormValue(name)) }
+	return page.RecipeValues{
+		Name: typed("name"), Description: typed("description"), System: typed("system"), Prompt: typed("prompt"),
+		InputSchema: typed("input_schema"), OutputSchema: typed("output_schema"), Model: typed("model"),
+		Temperature: typed("temperature"), MaxTokens: typed("max_tokens"), Notes: typed("notes"),
+	}
+}
+
+// recipeProblems says what is wrong at which field, or is nil for an error that no
+// field is the cause of.
+func recipeProblems(err error) map[string]string {
+	var bad *engine.InvalidError
+	if errors.As(err, &bad) {
+		problems := map[string]string{}
+		for _, i := range bad.Issues {
+			problems[i.Field] = i.Message
+		}
+		return problems
+	}
+	if errors.Is(err, models.ErrNameTaken) {
+		return map[string]string{"name": "Another recipe has this name."}
+	}
+	return nil
+}
+
+// recipeDraft reads what was typed; problems are those of the fields that the form
+// alone knows.
+func recipeDraft(id string, v page.RecipeValues) (d app.RecipeDraft, problems map[string]string) {
+	problems = map[string]string{}
+	params := map[string]any{}
+	if t := strings.TrimSpace(v.Temperature); t != "" {
+		n, err := strconv.ParseFloat(t, 64)
+		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+			problems["temperature"] = "The temperature is a number, such as 0.7."
+		}
+		params["temperature"] = n
+	}
+	if t := strings.TrimSpace(v.MaxTokens); t != "" {
+		n, err := strconv.Atoi(t)
+		if err != nil || n < 1 {
+			problems["max_tokens"] = "This is a whole number, at least 1."
+		}
+		params["max_tokens"] = n
+	}
+	d = app.RecipeDraft{
 		ID: id, Name: v.Name, Description: v.Description, Notes: v.Notes, System: v.System, Prompt: v.Prompt, Model: v.Model,
 		InputSchema: trimmed(v.InputSchema), OutputSchema: trimmed(v.OutputSchema),
 	}
-	var fields []string
-	if t := strings.TrimSpace(v.Temperature); t != "" {
-		fields = append(fields, `"temperature":`+t)
+	if len(params) > 0 && len(problems) == 0 {
+		raw, err := json.Marshal(params)
+		if err != nil {
+			problems["temperature"] = err.Error()
+		}
+		d.Parameters = raw
 	}
-	if t := strings.TrimSpace(v.MaxTokens); t != "" {
-		fields = append(fields, `"max_tokens":`+t)
-	}
-	if len(fields) > 0 {
-		d.Parameters = json.RawMessage("{" + strings.Join(fields, ",") + "}")
-	}
-	return d
+	return d, problems
 }
 
 func trimmed(s string) json.RawMessage {

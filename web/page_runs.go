@@ -11,7 +11,7 @@ import (
 )
 
 // runStatuses are the filters of the run list, in order.
-var runStatuses = []string{"running", "pending_approval", "waiting", "succeeded", "failed", "rejected", "cancelled"}
+var runStatuses = []string{"queued", "running", "pending_approval", "waiting", "succeeded", "failed", "rejected", "cancelled"}
 
 func (s *Server) showRuns(c echo.Context) error {
 	ctx, p := c.Request().Context(), principal(c)
@@ -19,8 +19,8 @@ func (s *Server) showRuns(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	vm := page.Runs{Shell: shell, Search: c.QueryParam("q"), Status: c.QueryParam("status"), Workflow: c.QueryParam("workflow")}
-	q := models.RunQuery{AccountID: p.AccountID, WorkflowID: vm.Workflow, Search: vm.Search, Cursor: c.QueryParam("cursor")}
+	vm := page.Runs{Shell: shell, Search: c.QueryParam("q"), Status: c.QueryParam("status"), Workflow: c.QueryParam("workflow"), Cursor: c.QueryParam("cursor")}
+	q := models.RunQuery{AccountID: p.AccountID, WorkflowID: vm.Workflow, Search: vm.Search, Cursor: vm.Cursor}
 	counts, err := s.app.DB.RunCounts(ctx, q)
 	if err != nil {
 		return err

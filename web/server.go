@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"sluice/models"
 	"sluice/static"
 	"sluice/web/app"
 	"sluice/web/auth"
@@ -78,7 +80,7 @@ func New(d Deps) (http.Handler, error) {
 func (s *Server) ready(c echo.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), 2*time.Second)
 	defer cancel()
-	if _, _, err := s.app.DB.UserByAPIToken(ctx, "-"); err != nil && ctx.Err() != nil {
+	if _, _, err := s.app.DB.UserByAPIToken(ctx, "-"); err != nil && !errors.Is(err, models.ErrNotFound) {
 		return c.String(http.StatusServiceUnavailable, "the database does not answer\n")
 	}
 	return c.String(http.StatusOK, "ready\n")

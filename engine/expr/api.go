@@ -59,8 +59,8 @@ const (
 
 // Options inform compilation.
 type Options struct {
-	// Steps are the node ids, so that ids with dashes or dots are recognised in
-	// expressions. Nil: ids follow the rules of plain paths.
+	// Steps are the node ids, in normal form; see [NormalName]. With them, ids that
+	// hold dashes are recognised in expressions too, the longest first.
 	Steps map[string]bool
 	// ModeAt gives the mode of the string at a field path ("headers[0].value").
 	// Nil: every string is a template.
@@ -85,10 +85,10 @@ type Reference struct {
 }
 
 // Expression is a compiled expression. Safe for concurrent use.
-type Expression struct{ expression }
+type Expression struct{ *expression }
 
 // Document is a JSON value whose strings may hold templates. Safe for concurrent use.
-type Document struct{ document }
+type Document struct{ *document }
 
 // CompileExpression compiles source. The error is a *SyntaxError. Compile once per
 // version of a workflow and keep the result: nothing is cached here.
@@ -120,7 +120,7 @@ func (d *Document) Render(ctx context.Context, env Env) (json.RawMessage, error)
 }
 
 // Static reports whether rendering changes nothing.
-func (d *Document) Static() bool { return d.static() }
+func (d *Document) Static() bool { return d.fixed }
 
 // Expression returns the compiled expression at a field path, or nil.
 func (d *Document) Expression(field string) *Expression { return d.expressionAt(field) }

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -32,6 +33,12 @@ func Decode(data []byte) (any, error) {
 type decoder struct {
 	data []byte
 	at   int
+	// Members and items wait here until their number is known, so that objects and
+	// lists are made once, at their size.
+	keys   []string
+	values []any
+	// recent holds keys for reuse: those of a list's objects are mostly the same.
+	recent [64]string
 }
 
 func (d *decoder) errorf(format string, args ...any) error {
@@ -79,70 +86,125 @@ func (d *decoder) value(depth int) (any, error) {
 }
 
 func (d *decoder) word() (any, error) {
-	for text, v := range map[string]any{"true": true, "false": false, "null": nil} {
-		if len(d.data)-d.at >= len(text) && string(d.data[d.at:d.at+len(text)]) == text {
-			d.at += len(text)
-			return v, nil
-		}
+	switch rest := d.data[d.at:]; {
+	case hasPrefix(rest, "true"):
+		d.at += 4
+		return true, nil
+	case hasPrefix(rest, "false"):
+		d.at += 5
+		return false, nil
+	case hasPrefix(rest, "null"):
+		d.at += 4
+		return nil, nil
+	default:
+		return nil, d.errorf("unexpected %s", d.here())
 	}
-	return nil, d.errorf("unexpected %s", d.here())
 }
 
+func hasPrefix(b []byte, s string) bool { return len(b) >= len(s) && string(b[:len(s)]) == s }
+
 func (d *decoder) object(depth int) (any, error) {
-	o := NewObject()
 	d.at++
 	d.space()
 	if d.at < len(d.data) && d.data[d.at] == '}' {
 		d.at++
-		return o, nil
+		return NewObject(), nil
 	}
+	firstKey, firstValue := len(d.keys), len(d.values)
 	for {
-		d.space()
-		if d.at >= len(d.data) || d.data[d.at] != '"' {
-			return nil, d.errorf("expected a key, not %s", d.here())
-		}
-		key, err := d.text()
+		key, err := d.key()
 		if err != nil {
 			return nil, err
 		}
-		d.space()
-		if d.at >= len(d.data) || d.data[d.at] != ':' {
-			return nil, d.errorf("expected a colon, not %s", d.here())
-		}
-		d.at++
-		d.space()
 		v, err := d.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		o.Set(key, v)
+		d.keys, d.values = append(d.keys, key), append(d.values, v)
 		more, err := d.next('}')
-		if err != nil || !more {
-			return o, err
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
 		}
 	}
+	o := newObject(d.keys[firstKey:], d.values[firstValue:])
+	clear(d.values[firstValue:])
+	d.keys, d.values = d.keys[:firstKey], d.values[:firstValue]
+	return o, nil
+}
+
+// key reads a key and passes the colon.
+func (d *decoder) key() (string, error) {
+	d.space()
+	if d.at >= len(d.data) || d.data[d.at] != '"' {
+		return "", d.errorf("expected a key, not %s", d.here())
+	}
+	key, ok := d.recentKey()
+	if !ok {
+		var err error
+		if key, err = d.text(); err != nil {
+			return "", err
+		}
+	}
+	d.space()
+	if d.at >= len(d.data) || d.data[d.at] != ':' {
+		return "", d.errorf("expected a colon, not %s", d.here())
+	}
+	d.at++
+	d.space()
+	return key, nil
+}
+
+// recentKey reads a short plain key, without making a text that was made already.
+func (d *decoder) recentKey() (string, bool) {
+	rest := d.data[d.at+1:]
+	for i, c := range rest[:min(len(rest), 32)] {
+		switch {
+		case c == '"' && i == 0:
+			return "", false
+		case c == '"':
+			slot := &d.recent[(int(rest[0])*7+int(rest[i-1])*3+i)%len(d.recent)]
+			if *slot != string(rest[:i]) {
+				*slot = string(rest[:i])
+			}
+			d.at += i + 2
+			return *slot, true
+		case c == '\\' || c < ' ' || c >= utf8.RuneSelf:
+			return "", false
+		}
+	}
+	return "", false
 }
 
 func (d *decoder) array(depth int) (any, error) {
-	list := []any{}
 	d.at++
 	d.space()
 	if d.at < len(d.data) && d.data[d.at] == ']' {
 		d.at++
-		return list, nil
+		return []any{}, nil
 	}
+	first := len(d.values)
 	for {
 		d.space()
 		v, err := d.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, v)
+		d.values = append(d.values, v)
 		more, err := d.next(']')
-		if err != nil || !more {
-			return list, err
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
 		}
 	}
+	list := slices.Clone(d.values[first:])
+	clear(d.values[first:])
+	d.values = d.values[:first]
+	return slices.Clip(list), nil
 }
 
 // next passes a comma, or the end of the object or list.
@@ -190,14 +252,16 @@ func (d *decoder) number() (any, error) {
 			return nil, d.errorf("a number needs digits in its exponent")
 		}
 	}
-	literal := string(d.data[start:d.at])
-	if whole && literal != "-0" {
-		if n, err := strconv.ParseInt(literal, 10, 64); err == nil {
+	if literal := d.data[start:d.at]; whole && len(literal) <= maxIntDigits && string(literal) != "-0" {
+		if n, err := strconv.ParseInt(string(literal), 10, 64); err == nil {
 			return n, nil
 		}
 	}
-	return Number(literal), nil
+	return Number(d.data[start:d.at]), nil
 }
+
+// maxIntDigits is the length of the longest int64, with its sign.
+const maxIntDigits = 20
 
 func (d *decoder) digits() bool {
 	start := d.at

@@ -5,22 +5,32 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sort"
+	"slices"
 	"strconv"
 )
 
-// document is a config in which every string with placeholders is parsed.
+// document is a config, cut into JSON text that never changes and the templates
+// between. Rendering appends one after the other; nothing is walked again.
 type document struct {
-	root  any // the package's values, with *template and *expression in them
-	raw   json.RawMessage
+	parts []documentPart
 	fixed bool
 	exprs map[string]*Expression
-	all   []Reference
+	refs  []Reference
+}
+
+// documentPart is literal JSON, or the template at a field.
+type documentPart struct {
+	raw      []byte
+	template *template
+	field    string
+	depth    int
 }
 
 type documentCompiler struct {
 	o    Options
+	c    *compilation
 	doc  *document
+	text []byte // literal JSON since the last template
 	errs []*SyntaxError
 }
 
@@ -32,97 +42,113 @@ func compileDocument(raw json.RawMessage, o Options) (*Document, []*SyntaxError)
 	if err != nil {
 		return nil, []*SyntaxError{{Message: err.Error()}}
 	}
-	c := &documentCompiler{o: o, doc: &document{fixed: true, exprs: map[string]*Expression{}}}
-	c.doc.root = c.compile(v, "")
+	c := &documentCompiler{
+		o: o, c: newCompilation(o.Steps), doc: &document{exprs: map[string]*Expression{}},
+	}
+	c.value(v, "", 0)
 	if len(c.errs) > 0 {
 		return nil, c.errs
 	}
-	if c.doc.fixed {
-		if c.doc.raw, err = Encode(v); err != nil {
-			return nil, []*SyntaxError{{Message: err.Error()}}
-		}
-	}
-	return &Document{*c.doc}, nil
+	c.flush()
+	c.doc.fixed = len(c.doc.parts) == 1 && c.doc.parts[0].template == nil
+	return &Document{c.doc}, nil
 }
 
-func (c *documentCompiler) mode(field string) Mode {
-	if c.o.ModeAt == nil {
-		return ModeTemplate
+func (c *documentCompiler) flush() {
+	if len(c.text) > 0 {
+		c.doc.parts = append(c.doc.parts, documentPart{raw: slices.Clip(c.text)})
+		c.text = nil
 	}
-	if m := c.o.ModeAt(field); m != "" {
-		return m
-	}
-	return ModeTemplate
 }
 
-// compile replaces strings by what they mean.
-func (c *documentCompiler) compile(v any, field string) any {
+// value writes a value, with the templates in it as parts of their own.
+func (c *documentCompiler) value(v any, field string, depth int) {
 	switch v := v.(type) {
 	case string:
-		return c.text(v, field)
+		c.string(v, field, depth)
 	case []any:
-		out := make([]any, len(v))
+		c.text = append(c.text, '[')
 		for i, item := range v {
-			out[i] = c.compile(item, field+"["+strconv.Itoa(i)+"]")
+			if i > 0 {
+				c.text = append(c.text, ',')
+			}
+			c.value(item, field+"["+strconv.Itoa(i)+"]", depth+1)
 		}
-		return out
+		c.text = append(c.text, ']')
 	case *Object:
-		out := NewObject()
-		for _, k := range v.keys {
+		c.text = append(c.text, '{')
+		for i, k := range v.keys {
+			if i > 0 {
+				c.text = append(c.text, ',')
+			}
+			c.text = append(appendString(c.text, k), ':')
 			path := k
 			if field != "" {
 				path = field + "." + k
 			}
-			out.Set(k, c.compile(v.values[k], path))
+			c.value(v.values[i], path, depth+1)
 		}
-		return out
+		c.text = append(c.text, '}')
 	default:
-		return v
+		raw, err := Encode(v)
+		if err != nil {
+			c.fail(err, field)
+		}
+		c.text = append(c.text, raw...)
 	}
 }
 
-func (c *documentCompiler) text(s, field string) any {
+func (c *documentCompiler) mode(field string) Mode {
+	if c.o.ModeAt != nil {
+		if m := c.o.ModeAt(field); m != "" {
+			return m
+		}
+	}
+	return ModeTemplate
+}
+
+func (c *documentCompiler) string(s, field string, depth int) {
 	switch mode := c.mode(field); mode {
 	case ModeLiteral:
-		return s
 	case ModeExpression:
 		if s == "" {
-			return s
+			break
 		}
-		e, err := compile(s, c.o.Steps)
+		e, err := c.c.compile(s, 0)
 		if err != nil {
 			c.fail(err, field)
-			return s
+			break
 		}
 		c.note(e.refs, field)
-		c.doc.exprs[field] = &Expression{*e}
-		return s
+		c.doc.exprs[field] = &Expression{e}
 	default:
-		t, err := parseTemplate(s, mode, c.o.Steps)
+		t, err := c.c.template(s, mode)
 		if err != nil {
 			c.fail(err, field)
-			return s
+			break
 		}
-		if t.static() {
-			return s
+		if t.placeholders == 0 {
+			break
 		}
-		c.doc.fixed = false
 		for _, p := range t.parts {
 			if p.expr != nil {
 				c.note(p.expr.refs, field)
 			}
 		}
-		return t
+		c.flush()
+		c.doc.parts = append(c.doc.parts, documentPart{template: t, field: field, depth: depth})
+		return
 	}
+	c.text = appendString(c.text, s)
 }
 
 func (c *documentCompiler) note(refs []Reference, field string) {
 	for _, r := range refs {
 		if r.Root == RootSecret && (c.o.SecretAt == nil || !c.o.SecretAt(field)) {
-			c.errs = append(c.errs, &SyntaxError{Field: field, Offset: r.Offset, Message: "secrets can't be used here"})
+			c.fail(syntaxf(r.Offset, noSecrets), field)
 		}
 		r.Field = field
-		c.doc.all = append(c.doc.all, r)
+		c.doc.refs = append(c.doc.refs, r)
 	}
 }
 
@@ -135,79 +161,52 @@ func (c *documentCompiler) fail(err error, field string) {
 	c.errs = append(c.errs, se)
 }
 
-func (d *document) static() bool { return d.fixed }
-
-func (d *document) references() []Reference { return d.all }
+func (d *document) references() []Reference { return d.refs }
 
 func (d *document) expressionAt(field string) *Expression { return d.exprs[field] }
 
-// expressionFields lists the fields with expressions, sorted.
 func (d *document) expressionFields() []string {
 	out := make([]string, 0, len(d.exprs))
 	for f := range d.exprs {
 		out = append(out, f)
 	}
-	sort.Strings(out)
+	slices.Sort(out)
 	return out
 }
 
 func (d *document) render(ctx context.Context, env Env) (json.RawMessage, error) {
 	if d.fixed {
-		return d.raw, nil
+		return slices.Clone(d.parts[0].raw), nil
 	}
-	r := &renderer{ctx: ctx, env: env}
-	v, err := r.value(d.root, "")
-	if err != nil {
-		return nil, err
+	size := 64 * len(d.parts)
+	for i := range d.parts {
+		size += len(d.parts[i].raw)
 	}
-	raw, err := Encode(v)
-	if err != nil {
-		return nil, err
-	}
-	if len(raw) > maxOutput {
-		return nil, errTooLarge
-	}
-	return raw, nil
-}
-
-type renderer struct {
-	ctx context.Context //nolint:containedctx // lives exactly as long as one rendering
-	env Env
-}
-
-func (r *renderer) value(v any, field string) (any, error) {
-	switch v := v.(type) {
-	case *template:
-		out, err := v.eval(r.ctx, r.env)
+	e := encoder{b: make([]byte, 0, size), limit: maxOutput}
+	for i := range d.parts {
+		p := &d.parts[i]
+		if p.template == nil {
+			e.b = append(e.b, p.raw...)
+			continue
+		}
+		v, err := p.template.eval(ctx, env)
+		if err == nil {
+			err = e.value(v, p.depth)
+		}
+		if err == nil && len(e.b) > maxOutput {
+			err = errTooLarge
+		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", field, err)
+			return nil, atField(p.field, err)
 		}
-		return out, nil
-	case []any:
-		out := make([]any, len(v))
-		for i, item := range v {
-			x, err := r.value(item, field+"["+strconv.Itoa(i)+"]")
-			if err != nil {
-				return nil, err
-			}
-			out[i] = x
-		}
-		return out, nil
-	case *Object:
-		out := NewObject()
-		for _, k := range v.keys {
-			path := k
-			if field != "" {
-				path = field + "." + k
-			}
-			x, err := r.value(v.values[k], path)
-			if err != nil {
-				return nil, err
-			}
-			out.Set(k, x)
-		}
-		return out, nil
-	default:
-		return v, nil
 	}
+	return e.b, nil
+}
+
+// atField adds the field to an error; a document that is one string has none.
+func atField(field string, err error) error {
+	if field == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", field, err)
 }

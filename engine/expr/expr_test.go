@@ -12,10 +12,10 @@ import (
 // mapEnv resolves from JSON: {"workflow_input":…, "steps":{id:…}, "vars":{…}, …}.
 type mapEnv map[string]any
 
-func newEnv(t testing.TB, doc string) mapEnv {
-	t.Helper()
+func newEnv(tb testing.TB, doc string) mapEnv {
+	tb.Helper()
 	v, err := Decode([]byte(doc))
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	env := mapEnv{}
 	o := v.(*Object)
 	for _, k := range o.Keys() {
@@ -59,22 +59,22 @@ const world = `{
 	"vars":{"topic":"AI","x":3,"طلب":"v","é":1},
 	"loop_item":{"id":7,"amount":null},"loop_index":2}`
 
-var stepIDs = map[string]bool{"a": true, "legal-note": true, "1": true, "注文": true, "a.b": true, "a b": true, "1e3": true, "then": true}
+var knownSteps = map[string]bool{"a": true, "legal-note": true, "1": true, "注文": true, "a.b": true, "a b": true, "1e3": true, "then": true}
 
-func render(t testing.TB, template string, mode Mode) (any, error) {
-	t.Helper()
+func render(tb testing.TB, template string, mode Mode) (any, error) {
+	tb.Helper()
 	raw, err := Encode(map[string]any{"v": template})
-	require.NoError(t, err)
-	doc, errs := CompileDocument(raw, Options{Steps: stepIDs, ModeAt: func(string) Mode { return mode }})
+	require.NoError(tb, err)
+	doc, errs := CompileDocument(raw, Options{Steps: knownSteps, ModeAt: func(string) Mode { return mode }})
 	if len(errs) > 0 {
 		return nil, errs[0]
 	}
-	out, err := doc.Render(t.Context(), newEnv(t, world))
+	out, err := doc.Render(tb.Context(), newEnv(tb, world))
 	if err != nil {
 		return nil, err
 	}
 	v, err := Decode(out)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	got, _ := v.(*Object).Get("v")
 	return got, nil
 }
@@ -211,7 +211,7 @@ func TestConditions(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.source, func(t *testing.T) {
 			t.Parallel()
-			e, err := CompileExpression(tt.source, Options{Steps: stepIDs})
+			e, err := CompileExpression(tt.source, Options{Steps: knownSteps})
 			require.NoError(t, err)
 			got, err := e.EvalBool(t.Context(), env)
 			if tt.err != "" {
@@ -283,7 +283,7 @@ func FuzzExpression(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		e, err := CompileExpression(s, Options{Steps: stepIDs})
+		e, err := CompileExpression(s, Options{Steps: knownSteps})
 		if err != nil {
 			return
 		}

@@ -5,23 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/expr-lang/expr/checker"
 	"github.com/expr-lang/expr/compiler"
 	"github.com/expr-lang/expr/conf"
-	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 )
 
 // Bounds of sources and evaluations.
 const (
-	maxSource     = 64 << 10
-	maxOutput     = 8 << 20
-	maxMemory     = 1_000_000 // values that an evaluation may make
+	maxSource     = 64 << 10 // bytes of one expression
+	maxOutput     = 8 << 20  // bytes of one result, as JSON
+	maxMade       = 64 << 20 // bytes that the functions of one evaluation make
+	maxMemory     = 1 << 20  // list items that one evaluation makes
 	maxEvaluation = time.Second
 )
+
+const noSecrets = "secrets can't be used here"
 
 // expression is a compiled expression: a pure path, or a program.
 type expression struct {
@@ -29,6 +32,18 @@ type expression struct {
 	path    *path
 	program *vm.Program
 	refs    []Reference
+	idle    sync.Pool // of *evaluation
+}
+
+// compilation compiles the expressions of one document. It is not safe for
+// concurrent use.
+type compilation struct {
+	steps  idSet
+	config *conf.Config // made when the first expression needs it
+}
+
+func newCompilation(steps map[string]bool) *compilation {
+	return &compilation{steps: newIDSet(steps)}
 }
 
 func syntaxf(offset int, format string, args ...any) *SyntaxError {
@@ -36,70 +51,73 @@ func syntaxf(offset int, format string, args ...any) *SyntaxError {
 }
 
 func compileExpression(source string, o Options) (*Expression, error) {
-	e, err := compile(source, o.Steps)
+	e, err := newCompilation(o.Steps).compile(source, 0)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range e.refs {
 		if r.Root == RootSecret && (o.SecretAt == nil || !o.SecretAt("")) {
-			return nil, syntaxf(r.Offset, "secrets can't be used here")
+			return nil, syntaxf(r.Offset, noSecrets)
 		}
 	}
-	return &Expression{*e}, nil
+	return &Expression{e}, nil
 }
 
-func compile(source string, steps map[string]bool) (*expression, error) {
+// compile compiles an expression that stands at an offset of a longer text. The
+// error is a *SyntaxError whose offset is in that text.
+func (c *compilation) compile(source string, offset int) (*expression, error) {
 	if len(source) > maxSource {
-		return nil, syntaxf(0, "the expression has %d bytes; at most %d are allowed", len(source), maxSource)
+		return nil, syntaxf(offset, "the expression has %d bytes; at most %d are allowed", len(source), maxSource)
 	}
-	if strings.TrimSpace(source) == "" {
-		return nil, syntaxf(0, "the expression is empty")
+	text := strings.TrimSpace(source)
+	offset += strings.Index(source, text)
+	if text == "" {
+		return nil, syntaxf(offset, "the expression is empty")
 	}
-	if p, ok := parsePath(source, steps); ok {
-		return &expression{source: source, path: &p, refs: []Reference{{Ref: p.ref, Path: p.text}}}, nil
+	if p, ok := c.steps.path(text); ok {
+		refs := []Reference{{Ref: p.ref, Path: p.text, Offset: offset}}
+		return &expression{source: text, path: &p, refs: refs}, nil
 	}
-	spelt := spell(source, steps)
-	config := conf.New(sampleEnv())
-	config.Optimize = false
-	tree, err := parser.ParseWithConfig(spelt, config)
+	e, err := c.program(text)
 	if err != nil {
-		return nil, explain(err, source, spelt)
+		err.Offset += offset
+		return nil, err
 	}
-	w := &rewriter{locals: map[string]int{}}
+	for i := range e.refs {
+		e.refs[i].Offset += offset
+	}
+	return e, nil
+}
+
+func (c *compilation) program(text string) (e *expression, failed *SyntaxError) {
+	defer func() {
+		if r := recover(); r != nil {
+			failed = syntaxf(0, "the expression can't be read: %v", r)
+		}
+	}()
+	if c.config == nil {
+		c.config = conf.New(map[string]any{runName: run{}})
+		c.config.Optimize = false
+	}
+	clear(c.config.Functions)
+	s := spell(text, c.steps)
+	tree, err := parser.ParseWithConfig(s.out.String(), c.config)
+	if err != nil {
+		return nil, explain(err, s)
+	}
+	w := &rewriter{spelt: s, config: c.config, locals: map[string][]string{}}
 	tree.Node = w.rewrite(tree.Node, false)
 	if w.err != nil {
 		return nil, w.err
 	}
-	if _, err := checker.Check(tree, config); err != nil {
-		return nil, explain(err, source, spelt)
+	if _, err := checker.Check(tree, c.config); err != nil {
+		return nil, explain(err, s)
 	}
-	program, err := compiler.Compile(tree, config)
+	program, err := compiler.Compile(tree, c.config)
 	if err != nil {
-		return nil, explain(err, source, spelt)
+		return nil, explain(err, s)
 	}
-	return &expression{source: source, program: program, refs: w.refs}, nil
-}
-
-// explain turns the library's error into one about the author's own text.
-func explain(err error, source, spelt string) *SyntaxError {
-	var fe *file.Error
-	if !errors.As(err, &fe) {
-		return syntaxf(0, "%s", err.Error())
-	}
-	offset := min(fe.From, len(source))
-	if source != spelt {
-		offset = 0
-	}
-	return syntaxf(offset, "%s in %q", fe.Message, shorten(source))
-}
-
-func shorten(s string) string {
-	const limit = 60
-	r := []rune(s)
-	if len(r) <= limit {
-		return s
-	}
-	return string(r[:limit]) + "…"
+	return &expression{source: text, program: program, refs: w.refs}, nil
 }
 
 func (e *expression) references() []Reference { return e.refs }
@@ -108,34 +126,46 @@ func (e *expression) eval(ctx context.Context, env Env) (any, error) {
 	if e.path != nil {
 		return e.path.eval(env)
 	}
-	r := &evaluation{ctx: ctx, env: env, refs: e.refs, deadline: time.Now().Add(maxEvaluation)}
-	machine := vm.VM{MemoryBudget: maxMemory}
-	out, err := runProgram(&machine, e.program, r.functions())
-	if r.failed != nil {
-		return nil, r.failed
+	r, ok := e.idle.Get().(*evaluation)
+	if !ok {
+		r = newEvaluation()
 	}
-	if err != nil {
-		return nil, fmt.Errorf("evaluate %q: %s", shorten(e.source), plainMessage(err))
-	}
-	return normalise(out)
-}
-
-// runProgram keeps the library's panics inside of the package.
-func runProgram(m *vm.VM, p *vm.Program, env map[string]any) (out any, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%v", r)
+	r.begin(ctx, env)
+	out, err := r.run(e.program)
+	made := r.made
+	failed := r.failed
+	r.end()
+	e.idle.Put(r)
+	if err == nil && failed == nil {
+		out = normalise(out)
+		if made > 0 {
+			err = small(out)
 		}
-	}()
-	return m.Run(p, env)
+	}
+	if failed != nil {
+		err = failed
+	}
+	return out, e.wrap(err)
 }
 
-// plainMessage is the library's message without its excerpt of rewritten source.
-func plainMessage(err error) string {
-	if fe, ok := errors.AsType[*file.Error](err); ok {
-		return fe.Message
+// wrap names the expression in an error. A *MissingError names its path already.
+func (e *expression) wrap(err error) error {
+	var missing *MissingError
+	if err == nil || errors.As(err, &missing) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
 	}
-	return err.Error()
+	return fmt.Errorf("evaluate %q: %w", excerpt(e.source), err)
+}
+
+// small holds a result to the size that it has as JSON.
+func small(v any) error {
+	switch v.(type) {
+	case []any, *Object:
+		_, err := encodeBounded(v)
+		return err
+	default:
+		return nil
+	}
 }
 
 func (e *expression) evalBool(ctx context.Context, env Env) (bool, error) {
@@ -145,8 +175,8 @@ func (e *expression) evalBool(ctx context.Context, env Env) (bool, error) {
 	}
 	b, ok := v.(bool)
 	if !ok {
-		raw, _ := Encode(v)
-		return false, fmt.Errorf("the condition %q gives %s (%s), not true or false", shorten(e.source), kindOf(v), shorten(string(raw)))
+		raw, _ := encodeBounded(v) // what was written so far will do for a message
+		return false, fmt.Errorf("the condition %q gives %s (%s), not true or false", excerpt(e.source), kindOf(v), excerpt(string(raw)))
 	}
 	return b, nil
 }

@@ -16,6 +16,9 @@ type path struct {
 	text string
 }
 
+// nodeWord is [RootNode] where its id stands in brackets: _node["a b"].
+const nodeWord = "_node"
+
 // isSegment reports whether a rune may stand in a path segment without brackets.
 // ASCII punctuation other than "_" and "-" may not; everything beyond ASCII but
 // spaces and controls may, so that names in any script work.
@@ -29,8 +32,18 @@ func isSegment(r rune) bool {
 // isWord is isSegment without the dash: what an identifier in an expression holds.
 func isWord(r rune) bool { return r != '-' && isSegment(r) }
 
+// prefix is the length of the longest beginning whose runes all fit.
+func prefix(s string, fits func(rune) bool) int {
+	for i, r := range s {
+		if !fits(r) {
+			return i
+		}
+	}
+	return len(s)
+}
+
 // segments splits a pure path into its keys; ok is false if the text is anything
-// else. A bracketed key is a JSON string, a string in single quotes, or an integer.
+// else. A bracketed key is a JSON string, the same in single quotes, or an integer.
 func segments(text string) (keys []string, ok bool) {
 	for at := 0; at < len(text); {
 		switch {
@@ -50,7 +63,7 @@ func segments(text string) (keys []string, ok bool) {
 		case len(keys) > 0:
 			return nil, false
 		}
-		n := run(text[at:], isSegment)
+		n := prefix(text[at:], isSegment)
 		if n == 0 {
 			return nil, false
 		}
@@ -60,35 +73,17 @@ func segments(text string) (keys []string, ok bool) {
 	return keys, len(keys) > 0
 }
 
-// run is the length of the longest prefix whose runes all fit.
-func run(s string, fits func(rune) bool) int {
-	for i, r := range s {
-		if !fits(r) {
-			return i
-		}
-	}
-	return len(s)
-}
-
 // bracketed reads ["key"], ['key'] or [3] and returns its length.
 func bracketed(s string) (key string, n int, ok bool) {
 	if len(s) < 3 {
 		return "", 0, false
 	}
-	if q := s[1]; q == '"' || q == '\'' {
-		for i := 2; i < len(s); i++ {
-			switch s[i] {
-			case '\\':
-				i++
-			case q:
-				if i+1 >= len(s) || s[i+1] != ']' {
-					return "", 0, false
-				}
-				key, err := unquote(s[1 : i+1])
-				return key, i + 2, err == nil
-			}
+	if s[1] == '"' || s[1] == '\'' {
+		key, n, ok = quoted(s[1:])
+		if !ok || len(s) <= n+1 || s[n+1] != ']' {
+			return "", 0, false
 		}
-		return "", 0, false
+		return key, n + 2, true
 	}
 	end := strings.IndexByte(s, ']')
 	if end < 0 {
@@ -100,28 +95,51 @@ func bracketed(s string) (key string, n int, ok bool) {
 	return s[1:end], end + 1, true
 }
 
-func unquote(s string) (string, error) {
-	if s[0] == '\'' {
-		s = `"` + strings.ReplaceAll(strings.ReplaceAll(s[1:len(s)-1], `\'`, `'`), `"`, `\"`) + `"`
+// quoted reads a JSON string, or the same in single quotes, and returns its length.
+func quoted(s string) (text string, n int, ok bool) {
+	n = stringLen(s)
+	if n < 2 || s[n-1] != s[0] {
+		return "", 0, false
 	}
-	return strconv.Unquote(s)
+	inside := s[1 : n-1]
+	if s[0] == '\'' {
+		inside = strings.ReplaceAll(strings.ReplaceAll(inside, `\'`, `'`), `"`, `\"`)
+	}
+	d := decoder{data: []byte(`"` + inside + `"`)}
+	text, err := d.text()
+	return text, n, err == nil && d.at == len(d.data)
 }
 
-// parsePath reads a pure path; ok is false for anything that is an expression.
-func parsePath(text string, steps map[string]bool) (path, bool) {
-	text = strings.TrimSpace(text)
-	if p, ok := dottedStep(text, steps); ok {
-		return p, true
+// stringLen is the length of the quoted string that s begins with; all of s if it
+// has no end.
+func stringLen(s string) int {
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			if s[0] != '`' {
+				i++
+			}
+		case s[0]:
+			return i + 1
+		}
 	}
-	p, ok := plainPath(text)
-	p.ref.Name = NormalName(p.ref.Name)
-	return p, ok
+	return len(s)
 }
 
 // NormalName brings a name into Unicode normal form C, so that a name typed on two
 // systems is one name. Step ids and variables are compared in this form; keys of
 // values are not touched.
 func NormalName(s string) string { return norm.NFC.String(s) }
+
+// path reads a pure path; ok is false for anything that is an expression.
+func (ids idSet) path(text string) (path, bool) {
+	if p, ok := ids.oddPath(text); ok {
+		return p, true
+	}
+	p, ok := plainPath(text)
+	p.ref.Name = NormalName(p.ref.Name)
+	return p, ok
+}
 
 // plainPath reads a path by its syntax alone.
 func plainPath(text string) (path, bool) {
@@ -134,11 +152,11 @@ func plainPath(text string) (path, bool) {
 	switch root {
 	case RootInput, RootLoopItem, RootLoopIndex, RootRun:
 		p.ref, p.keys = Ref{Root: root}, rest
-	case RootStep, RootLoop, RootSecret:
+	case RootStep, RootLoop, RootSecret, nodeWord:
 		if len(rest) == 0 {
 			return path{}, false
 		}
-		p.ref, p.keys = Ref{Root: root, Name: rest[0]}, rest[1:]
+		p.ref, p.keys = namedRef(root, rest[0], len(rest) == 1), rest[1:]
 	case RootVars:
 		p.ref = Ref{Root: RootVars}
 		if len(rest) > 0 {
@@ -150,6 +168,14 @@ func plainPath(text string) (path, bool) {
 	return p, true
 }
 
+// namedRef is the reference of a root that has a name after it.
+func namedRef(root Root, name string, last bool) Ref {
+	if root == nodeWord {
+		return Ref{Root: RootNode, Name: name, Whole: last}
+	}
+	return Ref{Root: root, Name: name}
+}
+
 // barePath is a variable, or {{_node_<id>}}.
 func barePath(p path, keys []string) (path, bool) {
 	first := keys[0]
@@ -158,85 +184,129 @@ func barePath(p path, keys []string) (path, bool) {
 		return p, true
 	}
 	r, _ := utf8.DecodeRuneInString(first)
-	if r >= '0' && r <= '9' || strings.Contains(first, "-") || reserved[first] {
+	if r >= '0' && r <= '9' || strings.Contains(first, "-") || isReserved(first) {
 		return path{}, false
 	}
 	p.ref, p.keys = Ref{Root: RootVar, Name: first}, keys[1:]
 	return p, true
 }
 
-// reserved are words of the expression language that are no variables.
-var reserved = map[string]bool{
-	"true": true, "false": true, "nil": true, "null": true, "not": true, "and": true, "or": true, "in": true, "let": true,
-	"if": true, "else": true, "contains": true, "matches": true, "startsWith": true, "endsWith": true,
+// isReserved reports whether a word belongs to the expression language, so that it
+// is no bare variable.
+func isReserved(word string) bool {
+	switch word {
+	case "true", "false", "nil", "null":
+		return true
+	default:
+		return isOperator(word)
+	}
 }
 
-// dottedStep reads step.<id>… where the id is known and is not one plain segment
-// (it has dots or spaces): the longest known id wins.
-func dottedStep(text string, steps map[string]bool) (path, bool) {
-	rest, ok := strings.CutPrefix(text, "step.")
-	if !ok {
-		return path{}, false
+// isOperator reports whether a word is an operator or a keyword of expressions.
+func isOperator(word string) bool {
+	switch word {
+	case "not", "and", "or", "in", "let", "if", "else", "contains", "matches", "startsWith", "endsWith":
+		return true
+	default:
+		return false
 	}
-	id := longestID(rest, steps)
-	if id == "" || run(id, isSegment) == len(id) {
-		return path{}, false
-	}
-	p := path{ref: Ref{Root: RootStep, Name: id}, text: text}
-	tail := rest[len(id):]
-	if tail == "" {
-		return p, true
-	}
-	keys, ok := segments("x" + tail)
-	if !ok || keys[0] != "x" {
-		return path{}, false
-	}
-	p.keys = keys[1:]
-	return p, true
 }
 
-// longestID is the longest known id that text begins with and that ends there.
-func longestID(text string, steps map[string]bool) string {
-	best := ""
-	for id := range steps {
-		if len(id) <= len(best) || !strings.HasPrefix(text, id) {
+// oddPath reads a path whose id is known and is not one plain segment (it has dots
+// or spaces): the longest known id wins.
+func (ids idSet) oddPath(text string) (path, bool) {
+	for _, root := range []Root{RootStep, RootLoop, nodeWord} {
+		n := len(root)
+		if len(text) <= n+1 || text[:n] != string(root) || root == nodeWord && text[n] != '_' || root != nodeWord && text[n] != '.' {
 			continue
 		}
-		if next, _ := utf8.DecodeRuneInString(text[len(id):]); len(text) == len(id) || !isWord(next) {
-			best = id
+		rest := text[n+1:]
+		size := ids.longest(rest)
+		if prefix(rest[:size], isSegment) == size {
+			return path{}, false
 		}
+		p := path{text: text}
+		if tail := rest[size:]; tail != "" {
+			keys, ok := segments("x" + tail)
+			if !ok || keys[0] != "x" {
+				return path{}, false
+			}
+			p.keys = keys[1:]
+		}
+		p.ref = namedRef(root, NormalName(rest[:size]), len(p.keys) == 0)
+		return p, true
+	}
+	return path{}, false
+}
+
+// idSet finds known ids at the beginning of a text.
+type idSet struct {
+	known map[string]bool
+	limit int // no id has more bytes, in any normal form
+}
+
+func newIDSet(known map[string]bool) idSet {
+	longest := 0
+	for id := range known {
+		longest = max(longest, len(id))
+	}
+	return idSet{known: known, limit: min(4*longest, 1024)}
+}
+
+// longest is the length of the longest known id that text begins with and that
+// ends there.
+func (ids idSet) longest(text string) int {
+	best := 0
+	for i, r := range text {
+		if i > ids.limit {
+			return best
+		}
+		if i > 0 && !isWord(r) && ids.known[NormalName(text[:i])] {
+			best = i
+		}
+	}
+	if len(text) <= ids.limit && ids.known[NormalName(text)] {
+		best = len(text)
 	}
 	return best
 }
 
-// PathTo writes a path that resolves to a key below a root: dotted where a dot
-// works, in brackets elsewhere.
+// PathTo writes a path that resolves to a key below a root, in a template and in
+// an expression that knows the step's id: dotted where a dot works, in brackets
+// elsewhere. name is the step, the loop, the secret or the variable.
 func PathTo(root Root, name string, keys ...string) string {
 	var b strings.Builder
-	all := keys
 	switch root {
 	case RootVar:
-		b.WriteString(string(RootVars))
-		all = append([]string{name}, keys...)
+		b.WriteString(string(RootVars) + pathKey(name))
 	case RootNode:
-		b.WriteString(string(RootNode) + name)
-	case RootStep, RootLoop, RootSecret, RootVars:
+		if prefix(name, isSegment) == len(name) && name != "" {
+			b.WriteString(string(RootNode) + name)
+		} else {
+			b.WriteString(nodeWord + keyText(name))
+		}
+	case RootVars:
 		b.WriteString(string(root))
-		all = append([]string{name}, keys...)
+		if name != "" {
+			b.WriteString(pathKey(name))
+		}
+	case RootStep, RootLoop, RootSecret:
+		b.WriteString(string(root) + keyText(name))
 	default:
 		b.WriteString(string(root))
 	}
-	for _, k := range all {
-		if k != "" && run(k, isSegment) == len(k) {
-			b.WriteByte('.')
-			b.WriteString(k)
-			continue
-		}
-		b.WriteByte('[')
-		b.Write(appendString(nil, k))
-		b.WriteByte(']')
+	for _, k := range keys {
+		b.WriteString(pathKey(k))
 	}
 	return b.String()
+}
+
+// pathKey is a key that works in expressions too, where a dash is a minus.
+func pathKey(key string) string {
+	if key != "" && prefix(key, isWord) == len(key) {
+		return "." + key
+	}
+	return "[" + string(appendString(nil, key)) + "]"
 }
 
 // eval resolves a path.
@@ -253,62 +323,4 @@ func (p *path) eval(env Env) (any, error) {
 		v = next
 	}
 	return v, nil
-}
-
-// member reads a key of an object or an index of a list; negative indexes count
-// from the end.
-func member(v any, key string) (any, bool) {
-	switch v := v.(type) {
-	case *Object:
-		if v == nil {
-			return nil, false
-		}
-		return v.Get(key)
-	case []any:
-		i, err := strconv.Atoi(key)
-		if err != nil {
-			return nil, false
-		}
-		if i < 0 {
-			i += len(v)
-		}
-		if i < 0 || i >= len(v) {
-			return nil, false
-		}
-		return v[i], true
-	case map[string]any:
-		x, ok := v[key]
-		return x, ok
-	default:
-		return nil, false
-	}
-}
-
-func whyMissing(v any, key string) string {
-	switch v := v.(type) {
-	case *Object:
-		return "there is no key " + strconv.Quote(key)
-	case []any:
-		return "a list of " + strconv.Itoa(len(v)) + " has no item " + key
-	default:
-		return kindOf(v) + " has no key " + strconv.Quote(key)
-	}
-}
-
-// kindOf names a value's type for people.
-func kindOf(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case bool:
-		return "a boolean"
-	case string:
-		return "text"
-	case int, int64, float64, Number:
-		return "a number"
-	case []any:
-		return "a list"
-	default:
-		return "an object"
-	}
 }

@@ -2,9 +2,7 @@ package expr
 
 import (
 	"context"
-	"errors"
 	"strings"
-	"unicode/utf8"
 )
 
 // maxPlaceholders bounds the placeholders of one string.
@@ -12,8 +10,10 @@ const maxPlaceholders = 100_000
 
 // template is a parsed string: literal text and placeholders in turn.
 type template struct {
-	parts []part
-	mode  Mode
+	parts        []part
+	placeholders int
+	size         int // of the literal text
+	mode         Mode
 }
 
 type part struct {
@@ -23,12 +23,10 @@ type part struct {
 	quoted bool
 }
 
-// parseTemplate reads a string. A placeholder ends at the first "}}" outside of a
-// string in it. {{"{{"}} writes two braces.
-func parseTemplate(src string, mode Mode, steps map[string]bool) (*template, error) {
+// template parses a string. A placeholder ends at the first "}}" that is outside of its strings and braces.
+func (c *compilation) template(src string, mode Mode) (*template, error) {
 	t := &template{mode: mode}
-	at := 0
-	for {
+	for at := 0; ; {
 		open := strings.Index(src[at:], "{{")
 		if open < 0 {
 			t.literal(src[at:])
@@ -38,20 +36,14 @@ func parseTemplate(src string, mode Mode, steps map[string]bool) (*template, err
 		t.literal(src[at:open])
 		end := closing(src, open+2)
 		if end < 0 {
-			return nil, syntaxf(open, `"{{" is never closed by "}}"; write {{"{{"}} for two braces`)
+			return nil, unclosed(src, open)
 		}
-		e, err := compile(strings.TrimSpace(src[open+2:end]), steps)
+		e, err := c.compile(src[open+2:end], open+2)
 		if err != nil {
-			if se, ok := errors.AsType[*SyntaxError](err); ok {
-				se.Offset += open + 2
-			}
 			return nil, err
 		}
-		for i := range e.refs {
-			e.refs[i].Offset = open
-		}
 		t.parts = append(t.parts, part{expr: e})
-		if len(t.parts) > 2*maxPlaceholders {
+		if t.placeholders++; t.placeholders > maxPlaceholders {
 			return nil, syntaxf(open, "more than %d placeholders", maxPlaceholders)
 		}
 		at = end + 2
@@ -62,8 +54,17 @@ func parseTemplate(src string, mode Mode, steps map[string]bool) (*template, err
 	return t, nil
 }
 
+// unclosed says why a placeholder has no end.
+func unclosed(src string, open int) *SyntaxError {
+	if strings.Contains(src[open:], "}}") {
+		return syntaxf(open, `"{{" is never closed: a quote or a brace in it has no end`)
+	}
+	return syntaxf(open, `"{{" is never closed by "}}"; write {{"{{"}} for two braces`)
+}
+
 func (t *template) literal(s string) {
 	if s != "" {
+		t.size += len(s)
 		t.parts = append(t.parts, part{text: s})
 	}
 }
@@ -114,22 +115,12 @@ func (t *template) markQuoted() {
 	}
 }
 
-// static reports whether the template has no placeholder.
-func (t *template) static() bool {
-	for _, p := range t.parts {
-		if p.expr != nil {
-			return false
-		}
-	}
-	return true
-}
-
 // eval renders the template.
 func (t *template) eval(ctx context.Context, env Env) (any, error) {
 	if t.mode == ModeTemplate && len(t.parts) == 1 && t.parts[0].expr != nil {
 		return t.parts[0].expr.eval(ctx, env)
 	}
-	var b []byte
+	b := make([]byte, 0, t.size+32*t.placeholders)
 	for i := range t.parts {
 		p := &t.parts[i]
 		if p.expr == nil {
@@ -153,12 +144,13 @@ func (t *template) eval(ctx context.Context, env Env) (any, error) {
 // render writes a value where its placeholder stands: text as it is, anything
 // else as JSON; in JSON text escaped for its place.
 func (p *part) render(b []byte, v any, mode Mode) ([]byte, error) {
-	s, isText := v.(string)
 	if mode == ModeJSON && !p.quoted {
-		return appendValue(b, v, 0)
+		raw, err := encodeBounded(v)
+		return append(b, raw...), err
 	}
+	s, isText := v.(string)
 	if !isText {
-		raw, err := Encode(v)
+		raw, err := encodeBounded(v)
 		if err != nil {
 			return nil, err
 		}
@@ -166,9 +158,6 @@ func (p *part) render(b []byte, v any, mode Mode) ([]byte, error) {
 	}
 	if mode == ModeJSON {
 		return appendEscaped(b, s), nil
-	}
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
 	return append(b, s...), nil
 }

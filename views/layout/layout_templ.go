@@ -503,7 +503,7 @@ func palette() templ.Component {
 		}
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, "<dialog class=\"palette\" id=\"palette\" aria-label=\"Go to\"><input class=\"input\" type=\"text\" placeholder=\"Go to a page or a workflow…\" aria-label=\"Go to a page or a workflow\" dir=\"auto\" data-palette autocomplete=\"off\"><div class=\"palette-results\" data-palette-results role=\"listbox\" aria-label=\"Results\"></div></dialog>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, "<dialog class=\"palette\" id=\"palette\" aria-label=\"Go to\"><input class=\"input\" type=\"text\" placeholder=\"Go to a page or a workflow…\" aria-label=\"Go to a page or a workflow\" dir=\"auto\" data-palette autocomplete=\"off\" role=\"combobox\" aria-expanded=\"true\" aria-autocomplete=\"list\" aria-controls=\"palette-results\"><div class=\"palette-results\" id=\"palette-results\" data-palette-results role=\"listbox\" aria-label=\"Results\"></div></dialog>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

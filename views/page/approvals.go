@@ -2,6 +2,8 @@ package page
 
 import (
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"sluice/views/layout"
@@ -13,14 +15,17 @@ type Approvals struct {
 	Status  string // pending or decided
 	Search  string
 	Items   []ApprovalRow
+	Cursor  string // of this part of the list
 	Next    string
 	Current *Approval
-	Error   string // of the last answer
+	Error   string  // of the last answer
+	Issues  []Issue // of its content
 }
 
 // ApprovalRow is a line of the list.
 type ApprovalRow struct {
 	ID, Title, Workflow, Preview, Status string
+	Answer                               string // in words, once there is one
 	OpenedAt                             time.Time
 }
 
@@ -61,12 +66,25 @@ func (o Outcome) Class() string {
 
 // ContentField is a field of the content's form.
 type ContentField struct {
-	Name, Title, Hint, Value, Kind string // Kind: text, long, number, boolean, json
+	Name, Title, Hint, Value, Kind string // Kind: text, long, choice, number, boolean, json
 	Options                        []string
 }
 
 // URL is the inbox with an approval open.
-func (a Approvals) URL(id string) string {
+func (a Approvals) URL(id string) string { return a.with(id, "") }
+
+// MoreURL is the next part of the list.
+func (a Approvals) MoreURL() string { return a.with("", a.Next) }
+
+// SelfURL is this page, for its refresh.
+func (a Approvals) SelfURL() string {
+	if a.Current != nil {
+		return a.with(a.Current.ID, a.Cursor)
+	}
+	return a.with("", a.Cursor)
+}
+
+func (a Approvals) with(id, cursor string) string {
 	path := "/approvals"
 	if id != "" {
 		path += "/" + id
@@ -78,15 +96,13 @@ func (a Approvals) URL(id string) string {
 	if a.Search != "" {
 		v.Set("q", a.Search)
 	}
+	if cursor != "" {
+		v.Set("cursor", cursor)
+	}
 	if len(v) == 0 {
 		return path
 	}
 	return path + "?" + v.Encode()
-}
-
-// MoreURL is the next page of the list.
-func (a Approvals) MoreURL() string {
-	return "/approvals?" + url.Values{"status": {a.Status}, "q": {a.Search}, "cursor": {a.Next}}.Encode()
 }
 
 // Open tells the layout on narrow screens which side to show.
@@ -100,9 +116,22 @@ func (a Approvals) Open() string {
 // IsCurrent reports whether a row is the open one.
 func (a Approvals) IsCurrent(id string) bool { return a.Current != nil && a.Current.ID == id }
 
+// Unlisted reports whether the value is none of the options: then a choice has an
+// empty one as well, so that nothing is chosen by accident.
+func (f ContentField) Unlisted() bool { return !slices.Contains(f.Options, f.Value) }
+
 func contentKind(c Approval) string {
 	if c.ContentIsText {
 		return "text"
 	}
 	return "json"
+}
+
+// areaText is a textarea's text. HTML drops a line end that stands first, so such a
+// text gets another one in front.
+func areaText(s string) string {
+	if strings.HasPrefix(s, "\n") || strings.HasPrefix(s, "\r") {
+		return "\n" + s
+	}
+	return s
 }

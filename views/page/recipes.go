@@ -1,6 +1,7 @@
 package page
 
 import (
+	"net/url"
 	"strconv"
 	"time"
 
@@ -13,6 +14,11 @@ type Recipes struct {
 	Search string
 	Items  []RecipeRow
 	Next   string
+}
+
+// MoreURL is the next part of the list.
+func (r Recipes) MoreURL() string {
+	return "/recipes?" + url.Values{"q": {r.Search}, "cursor": {r.Next}}.Encode()
 }
 
 // RecipeRow is a line of it.

@@ -17,6 +17,7 @@ type Runs struct {
 	WorkflowName string
 	Chips        []Chip
 	Items        []RunRow
+	Cursor       string // of this part of the list
 	Next         string
 }
 
@@ -64,6 +65,9 @@ func (r Runs) with(status, cursor string) string {
 	return "/runs?" + v.Encode()
 }
 
+// Filtered reports whether the list is narrowed by anything.
+func (r Runs) Filtered() bool { return r.Search != "" || r.Status != "" || r.Workflow != "" }
+
 // ChipURL is the list filtered by a status.
 func (r Runs) ChipURL(status string) string { return r.with(status, "") }
 
@@ -71,7 +75,7 @@ func (r Runs) ChipURL(status string) string { return r.with(status, "") }
 func (r Runs) MoreURL() string { return r.with(r.Status, r.Next) }
 
 // SelfURL is this page, for its refresh.
-func (r Runs) SelfURL() string { return r.with(r.Status, "") }
+func (r Runs) SelfURL() string { return r.with(r.Status, r.Cursor) }
 
 // Label names the filter.
 func (c Chip) Label() string {

@@ -41,9 +41,10 @@ func Duration(d time.Duration) string {
 		return fmt.Sprintf("%d µs", d.Microseconds())
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < time.Minute:
+	case d.Round(100*time.Millisecond) < time.Minute:
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	case d < time.Hour:
+		d = max(d, time.Minute) // 59.97 s are not 60.0 s
 		return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
 	default:
 		return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)

@@ -28,11 +28,13 @@ function refresh(): void {
 const badge = document.querySelector<HTMLElement>("[data-inbox-count]");
 if (badge) {
   let known = badge.textContent ?? "";
-  watchInbox(liveClient(), ({ pending }) => {
+  watchInbox(liveClient(), ({ pending, event }) => {
     const text = String(pending);
     badge.textContent = text;
     badge.hidden = pending === 0;
-    if (known !== text && location.pathname.startsWith("/approvals")) refresh();
+    // One opened and one answered leave the number as it was.
+    const news = event !== null || known !== text;
+    if (news && location.pathname.startsWith("/approvals")) refresh();
     known = text;
   });
 }

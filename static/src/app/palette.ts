@@ -33,6 +33,8 @@ export function palette(): void {
         const a = document.createElement("a");
         a.href = p.href;
         a.role = "option";
+        a.id = `place-${i}`;
+        a.tabIndex = -1;
         a.ariaSelected = String(i === 0);
         const title = document.createElement("span");
         title.dir = "auto";
@@ -44,6 +46,14 @@ export function palette(): void {
         return a;
       }),
     );
+    point();
+  };
+
+  /** Names the chosen place to screen readers, while the focus stays in the field. */
+  const point = (): void => {
+    const at = results.children[chosen];
+    if (at) input.setAttribute("aria-activedescendant", at.id);
+    else input.removeAttribute("aria-activedescendant");
   };
 
   const look = async (): Promise<void> => {
@@ -67,6 +77,7 @@ export function palette(): void {
       a.setAttribute("aria-selected", String(i === chosen));
     });
     all[chosen]?.scrollIntoView({ block: "nearest" });
+    point();
   };
 
   input.addEventListener("input", () => void look());

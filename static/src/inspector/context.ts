@@ -42,18 +42,23 @@ export function useConnection(): Connection {
   return useSyncExternalStore(client.onConnection, client.connection);
 }
 
-/** The server's time, ticking while the run goes on and the page is seen. */
+/**
+ * The server's time, ticking while the run goes on and the page is seen. It stands
+ * still without a network: what the run does meanwhile is not known.
+ */
 export function useNow(everyMS = 250): number {
   const over = isOver(useRun().status);
+  const offline = useConnection().state === "offline";
   const [now, setNow] = useState(serverNow);
   useEffect(() => {
+    if (offline) return;
     setNow(serverNow());
     if (over) return;
     const timer = setInterval(() => {
       if (document.visibilityState === "visible") setNow(serverNow());
     }, everyMS);
     return () => clearInterval(timer);
-  }, [over, everyMS]);
+  }, [over, offline, everyMS]);
   return now;
 }
 

@@ -68,7 +68,7 @@ function Streaming({ node }: { node: SpanNode }) {
     <section className="dt-part" aria-live="off">
       <h3>Writing…</h3>
       {written.gap && (
-        <p className="dt-note">The beginning was not seen here; the output will have all of it.</p>
+        <p className="dt-note">Some of it was not seen here; the output will have all of it.</p>
       )}
       {written.text !== "" && <LongText text={written.text} label="Text so far" live />}
     </section>
