@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"sort"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"sluice/engine/expr"
@@ -474,18 +473,4 @@ func sortedNames[V any](m map[string]V) []string {
 	}
 	sort.Strings(names)
 	return names
-}
-
-// unusedID makes an id that is not taken yet.
-func unusedID(base string, taken map[string]bool) string {
-	base = strings.TrimSpace(base)
-	if base == "" {
-		base = "step"
-	}
-	id := base
-	for i := 2; taken[id]; i++ {
-		id = base + "-" + strconv.Itoa(i)
-	}
-	taken[id] = true
-	return id
 }

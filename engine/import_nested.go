@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"sluice/engine/expr"
 )
@@ -9,7 +11,7 @@ import (
 // nested reads a list of steps and draws it as a graph: a trigger, the steps in a
 // chain, an end. A condition's chains join at the step after it.
 func (r *reader) nested(root *expr.Object) {
-	n := &nester{r: r, taken: map[string]bool{}}
+	n := &nester{r: r, taken: map[string]bool{}, tried: map[string]int{}}
 	var steps any
 	fields(root, documentAliases, func(name, original string, v any) {
 		switch {
@@ -22,10 +24,10 @@ func (r *reader) nested(root *expr.Object) {
 	})
 	list := r.list("steps", steps)
 	n.reserve(list, 0)
-	trigger := unusedID("trigger", n.taken)
+	trigger := n.unusedID("trigger")
 	r.def.Nodes = append(r.def.Nodes, Node{ID: trigger, Type: "trigger", Label: "Start", Config: []byte("{}")})
 	open := n.chain(list, "", "steps", 0, []loose{{source: trigger}})
-	end := unusedID("end", n.taken)
+	end := n.unusedID("end")
 	r.def.Nodes = append(r.def.Nodes, Node{ID: end, Type: "end", Label: "Done", Config: []byte("{}")})
 	n.join(open, end)
 	place(r.def, r.reg)
@@ -35,6 +37,23 @@ func (r *reader) nested(root *expr.Object) {
 type nester struct {
 	r     *reader
 	taken map[string]bool
+	// tried is the last number that was put behind each base name.
+	tried map[string]int
+}
+
+// unusedID makes an id that is not taken yet.
+func (n *nester) unusedID(base string) string {
+	base = strings.TrimSpace(base)
+	if base == "" {
+		base = "step"
+	}
+	id := base
+	for i := max(2, n.tried[base]+1); n.taken[id]; i++ {
+		id = base + "-" + strconv.Itoa(i)
+		n.tried[base] = i
+	}
+	n.taken[id] = true
+	return id
 }
 
 // loose is an edge whose target is the next step, whichever that will be.
@@ -99,7 +118,7 @@ func (n *nester) step(item any, parent, at string, depth int, open []loose) []lo
 		node.Type = n.r.str(node.ID, at+".type", v)
 	}
 	if node.ID == "" {
-		node.ID = unusedID(node.Type, n.taken)
+		node.ID = n.unusedID(node.Type)
 	}
 	inner := n.settings(&node, o)
 	n.r.def.Nodes = append(n.r.def.Nodes, node)
@@ -144,7 +163,7 @@ func (n *nester) branches(id, at string, depth int, list []any) {
 		if v, ok := o.Get("id"); ok {
 			node.ID = n.r.id(here+".id", v)
 		} else {
-			node.ID = unusedID(fmt.Sprintf("%s-%d", id, i+1), n.taken)
+			node.ID = n.unusedID(fmt.Sprintf("%s-%d", id, i+1))
 		}
 		inner := n.settings(&node, o)
 		n.r.def.Nodes = append(n.r.def.Nodes, node)

@@ -11,8 +11,17 @@ import (
 	"sluice/engine/expr"
 )
 
-// maxEdges bounds the edges of a definition.
-const maxEdges = 20_000
+const (
+	// maxEdges bounds the edges of a definition.
+	maxEdges = 20_000
+	// maxIssues bounds what one validation lists.
+	maxIssues = 10_000
+	// maxNames bounds the names that one message lists.
+	maxNames = 10
+	// absurdID is the size in bytes from which ids are not worked with at all:
+	// every issue of a node repeats its id.
+	absurdID = 1_000
+)
 
 // Validate returns everything that is wrong with a definition, in document order:
 // first the nodes, then the edges, then the graph as a whole. Errors keep it from
@@ -40,16 +49,35 @@ type analysis struct {
 	edges    []PlanEdge // valid ones, without duplicates
 	in, out  [][]int
 	handles  [][]Handle
-	configs  []*expr.Document
-	topo     map[int][]int // per body
+	// handleSets are the handles' ids of the nodes that edges name them of.
+	handleSets map[int]map[string]bool
+	configs    []*expr.Document
+	topo       map[int][]int // per body
 	// upstream are each node's ancestors in its body, as a set of positions.
 	upstream []bits64
 	pos      []int
 	broken   bool // structure is too broken for graph analysis
+	absurd   bool // ids are too long for any analysis
 }
 
 func (a *analysis) report(sev Severity, code, node, field, fix, format string, args ...any) {
+	if len(a.issues) >= maxIssues { // before the message is made, so that the rest costs nothing
+		a.more(sev)
+		return
+	}
 	a.issues = append(a.issues, Issue{Code: code, Severity: sev, NodeID: node, Field: field, Message: fmt.Sprintf(format, args...), Fix: fix})
+}
+
+// more notes that an issue was left out, as grave as the gravest of those.
+func (a *analysis) more(sev Severity) {
+	if len(a.issues) == maxIssues {
+		a.issues = append(a.issues, Issue{
+			Code: "too_many_issues", Severity: sev, Message: fmt.Sprintf("only the first %d issues are listed", maxIssues), Fix: "Mend these first.",
+		})
+	}
+	if sev == SeverityError {
+		a.issues[maxIssues].Severity = sev
+	}
 }
 
 func (a *analysis) fail(code, node, field, fix, format string, args ...any) {
@@ -61,11 +89,13 @@ func (a *analysis) warn(code, node, field, fix, format string, args ...any) {
 }
 
 func analyse(def *Definition, reg *Registry) (*analysis, Issues) {
-	a := &analysis{def: def, reg: reg, byID: map[string]int{}, steps: map[string]bool{}, children: map[int][]int{}, topo: map[int][]int{}}
+	a := &analysis{def: def, reg: reg, byID: map[string]int{}, steps: map[string]bool{}, children: map[int][]int{}, topo: map[int][]int{}, handleSets: map[int]map[string]bool{}}
 	if !a.withinLimits() {
 		return a, a.issues
 	}
-	a.checkIDs()
+	if a.checkIDs(); a.absurd {
+		return a, a.issues
+	}
 	a.checkKinds()
 	a.checkParents()
 	a.checkSettings()
@@ -96,6 +126,12 @@ func (a *analysis) withinLimits() bool {
 func (a *analysis) checkIDs() {
 	for i := range a.def.Nodes {
 		id := a.def.Nodes[i].ID
+		if len(id) > absurdID {
+			a.absurd = true
+			id = strings.ToValidUTF8(id[:MaxIDLen], "") + "…"
+			a.fail("bad_id", id, fmt.Sprintf("nodes[%d].id", i), "Give the node another id.", "the id %q is longer than %d characters", id, MaxIDLen)
+			continue
+		}
 		if why := idProblem(id); why != "" {
 			a.fail("bad_id", id, fmt.Sprintf("nodes[%d].id", i), "Give the node another id.", "the id %q %s", id, why)
 		}
@@ -285,6 +321,10 @@ func (a *analysis) checkConfigs() {
 				if is.Severity == "" {
 					is.Severity = SeverityError
 				}
+				if len(a.issues) >= maxIssues {
+					a.more(is.Severity)
+					break
+				}
 				a.issues = append(a.issues, is)
 			}
 		}
@@ -393,22 +433,47 @@ func (a *analysis) edgeHandle(i, source int) string {
 			return handles[0].ID
 		}
 	}
-	if e.Handle == HandleError || slices.ContainsFunc(handles, func(h Handle) bool { return h.ID == e.Handle }) {
+	if e.Handle == HandleError || a.hasHandle(source, e.Handle) {
 		return e.Handle
 	}
 	if len(handles) == 0 && (e.Handle == "out" || e.Handle == "output" || e.Handle == "source" || e.Handle == "default") {
 		return "" // what canvas libraries call the only output
 	}
-	names := make([]string, len(handles))
-	for j, h := range handles {
-		names[j] = h.ID
-	}
 	fix := "The node has one unnamed output."
-	if len(names) > 0 {
+	if len(handles) > 0 {
+		names := make([]string, min(len(handles), maxNames))
+		for j := range names {
+			names[j] = clip(handles[j].ID)
+		}
+		if len(handles) > maxNames {
+			names = append(names, "…")
+		}
 		fix = "Handles are: " + strings.Join(names, ", ") + ", error."
 	}
 	a.fail("unknown_handle", e.Source, fmt.Sprintf("edges[%d].handle", i), fix, "%q has no handle %q", e.Source, e.Handle)
 	return e.Handle
+}
+
+// hasHandle looks a handle up; each node's set is made once, as a switch may have
+// thousands of cases and edges.
+func (a *analysis) hasHandle(node int, handle string) bool {
+	set, ok := a.handleSets[node]
+	if !ok {
+		set = make(map[string]bool, len(a.handles[node]))
+		for _, h := range a.handles[node] {
+			set[h.ID] = true
+		}
+		a.handleSets[node] = set
+	}
+	return set[handle]
+}
+
+// clip shortens a name to what an id may have.
+func clip(name string) string {
+	if len(name) <= MaxIDLen {
+		return name
+	}
+	return strings.ToValidUTF8(name[:MaxIDLen], "") + "…"
 }
 
 func (a *analysis) edgeCondition(e *Edge, field string) *expr.Expression {
@@ -452,8 +517,12 @@ func (a *analysis) checkTriggerAndEnd() {
 	case len(triggers) == 0:
 		a.fail("no_trigger", "", "nodes", "Add a trigger node.", "the workflow has no trigger")
 	case len(triggers) > 1:
+		names := strings.Join(triggers[:min(len(triggers), maxNames)], ", ")
+		if len(triggers) > maxNames {
+			names += ", …"
+		}
 		for _, id := range triggers[1:] {
-			a.fail("several_triggers", id, "type", "Keep one trigger.", "the workflow has %d triggers: %s", len(triggers), strings.Join(triggers, ", "))
+			a.fail("several_triggers", id, "type", "Keep one trigger.", "the workflow has %d triggers: %s", len(triggers), names)
 		}
 	}
 	if ends == 0 {

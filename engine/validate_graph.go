@@ -173,28 +173,34 @@ func (a *analysis) checkReach() {
 func (a *analysis) checkHandlesUsed() {
 	for i := range a.def.Nodes {
 		n := &a.def.Nodes[i]
-		if n.OnError == OnErrorBranch && !a.handleUsed(i, HandleError) {
+		used := a.usedHandles(i)
+		if n.OnError == OnErrorBranch && !used[HandleError] {
 			a.warn("unconnected_handle", n.ID, "on_error", "Connect the handle \"error\" or choose continue.",
 				"%q branches on errors, but its handle \"error\" leads nowhere", n.ID)
 		}
-		if a.kinds[i] == nil || a.specs[i].Class == Parking || len(a.handles[i]) < 2 || len(a.out[i]) == 0 || a.handleUsed(i, HandleAny) {
+		if a.kinds[i] == nil || a.specs[i].Class == Parking || len(a.handles[i]) < 2 || len(a.out[i]) == 0 || used[HandleAny] {
 			continue
 		}
 		for _, h := range a.handles[i] {
-			if !a.handleUsed(i, h.ID) && a.specs[i].Type == "switch" {
+			if !used[h.ID] && a.specs[i].Type == "switch" {
 				a.warn("unconnected_handle", n.ID, "", "Connect it, or leave it if nothing should follow.", "the handle %q of %q leads nowhere", h.ID, n.ID)
 			}
 		}
 	}
 }
 
-func (a *analysis) handleUsed(node int, handle string) bool {
-	return slices.ContainsFunc(a.out[node], func(e int) bool { return a.edges[e].Handle == handle })
+// usedHandles are the handles that edges leave a node from.
+func (a *analysis) usedHandles(node int) map[string]bool {
+	used := map[string]bool{}
+	for _, e := range a.out[node] {
+		used[a.edges[e].Handle] = true
+	}
+	return used
 }
 
 // checkReferences looks at what templates and expressions mention.
 func (a *analysis) checkReferences() {
-	r := &references{a: a, variables: a.variables(), dominators: map[int][]bits64{}}
+	r := &references{a: a, variables: a.variables(), dominators: map[int][]bits64{}, told: map[told]bool{}, meant: map[string]string{}}
 	for i, doc := range a.configs {
 		if doc == nil {
 			continue
@@ -241,9 +247,28 @@ type references struct {
 	a          *analysis
 	variables  map[string]bool
 	dominators map[int][]bits64
+	// told are the references that were looked at: a field that mentions a path a
+	// hundred times has one issue.
+	told map[told]bool
+	// meant are the ids that unknown names are nearest to; ids are all of them.
+	meant map[string]string
+	ids   []string
+}
+
+// told tells references of one workflow apart.
+type told struct {
+	node               int
+	after              bool
+	field, path        string
+	optional, fallback bool
 }
 
 func (r *references) check(at int, after bool, field string, ref expr.Reference) {
+	key := told{at, after, field, ref.Path, ref.Optional, ref.Fallback}
+	if r.told[key] {
+		return
+	}
+	r.told[key] = true
 	a, node := r.a, &r.a.def.Nodes[at]
 	switch ref.Root {
 	case expr.RootStep, expr.RootNode:
@@ -280,11 +305,7 @@ func (r *references) checkStep(at int, after bool, field string, ref expr.Refere
 	a, node := r.a, &r.a.def.Nodes[at]
 	target, ok := a.byID[ref.Name]
 	if !ok {
-		var fix string
-		if best := nearest(ref.Name, sortedNames(a.steps)); best != "" {
-			fix = "Did you mean " + expr.PathTo(expr.RootStep, best) + "?"
-		}
-		a.fail("unknown_step", node.ID, field, fix, "{{%s}}: there is no step %q", ref.Path, ref.Name)
+		a.fail("unknown_step", node.ID, field, r.suggest(ref.Name), "{{%s}}: there is no step %q", ref.Path, ref.Name)
 		return
 	}
 	if after && target == at {
@@ -299,6 +320,25 @@ func (r *references) checkStep(at int, after bool, field string, ref expr.Refere
 	case !ref.Optional && !ref.Fallback && !r.certain(t, from):
 		a.warn("may_be_skipped", node.ID, field, "Give a default with ??.", "{{%s}}: %q may have been skipped when %q runs", ref.Path, ref.Name, node.ID)
 	}
+}
+
+// maxSuggestions bounds the names that are compared with every id.
+const maxSuggestions = 100
+
+// suggest says which step an unknown name was probably meant for, if any.
+func (r *references) suggest(name string) string {
+	best, ok := r.meant[name]
+	if !ok && len(r.meant) < maxSuggestions {
+		if r.ids == nil {
+			r.ids = sortedNames(r.a.steps)
+		}
+		best = nearest(name, r.ids)
+		r.meant[name] = best
+	}
+	if best == "" {
+		return ""
+	}
+	return "Did you mean " + expr.PathTo(expr.RootStep, best) + "?"
 }
 
 // lift goes up from two nodes to the ancestors that share a body.
