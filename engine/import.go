@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"sort"
-	"strconv"
 	"unicode/utf8"
 
 	"sluice/engine/expr"
@@ -44,6 +44,9 @@ func Import(data []byte, reg *Registry) (*Definition, Issues, error) {
 	default:
 		return nil, nil, &InvalidError{Message: `a workflow needs "nodes" (and "edges"), or a list of "steps"; neither is there`}
 	}
+	if r.err != nil {
+		return nil, nil, r.err
+	}
 	return r.def, r.issues, nil
 }
 
@@ -65,6 +68,7 @@ type reader struct {
 	reg    *Registry
 	def    *Definition
 	issues Issues
+	err    error // the document is no workflow
 }
 
 func (r *reader) warn(node, field, format string, args ...any) {
@@ -73,22 +77,20 @@ func (r *reader) warn(node, field, format string, args ...any) {
 	})
 }
 
-// bad notes a field of the wrong type; the value is kept as an unknown field.
-func (r *reader) bad(node, field, want string, got any) {
-	r.issues = append(r.issues, Issue{
-		Code: "wrong_type", Severity: SeverityError, NodeID: node, Field: field,
-		Message: fmt.Sprintf("%s must be %s, not %s", field, want, typeName(got)),
-	})
-}
-
-// fields walks an object's fields by their canonical names.
+// fields walks an object's fields by their canonical names. Where several names
+// of one field are given the canonical one counts, else the first; the others
+// keep their names and are unknown fields.
 func fields(o *expr.Object, aliases map[string]string, visit func(name, original string, v any)) {
+	seen := map[string]bool{}
 	for _, k := range o.Keys() {
 		v, _ := o.Get(k)
 		name := k
 		if a, ok := aliases[k]; ok {
-			name = a
+			if _, canonical := o.Get(a); !canonical && !seen[a] {
+				name = a
+			}
 		}
+		seen[name] = true
 		visit(name, k, v)
 	}
 }
@@ -103,17 +105,17 @@ func (r *reader) head(name, original string, v any) bool {
 			r.warn("", "format", "the format is %s; it is read as %s", show(v), Format)
 		}
 	case "name":
-		d.Name = r.str("", original, v)
+		d.Name = text(&d.Extra, name, v)
 	case "description":
-		d.Description = r.str("", original, v)
+		d.Description = text(&d.Extra, name, v)
 	case "input_schema":
-		d.InputSchema = r.raw(v)
+		d.InputSchema = encoded(v)
 	case "variables":
 		if _, ok := v.(*expr.Object); !ok && v != nil {
-			r.bad("", original, "an object", v)
+			misfit(&d.Extra, name, v)
 			return true
 		}
-		d.Variables = r.raw(v)
+		d.Variables = encoded(v)
 	default:
 		return false
 	}
@@ -121,10 +123,7 @@ func (r *reader) head(name, original string, v any) bool {
 }
 
 func (r *reader) keep(into *map[string]json.RawMessage, node, key string, v any) {
-	if *into == nil {
-		*into = map[string]json.RawMessage{}
-	}
-	(*into)[key] = r.raw(v)
+	misfit(into, key, v)
 	r.warn(node, key, "%q is not a field of a workflow; it is kept and has no effect", key)
 }
 
@@ -134,8 +133,8 @@ func (r *reader) graph(root *expr.Object) {
 		switch {
 		case r.head(name, original, v):
 		case name == "nodes":
-			for i, item := range r.list(original, v) {
-				r.def.Nodes = append(r.def.Nodes, r.node(fmt.Sprintf("nodes[%d]", i), item))
+			for _, item := range r.list(original, v) {
+				r.def.Nodes = append(r.def.Nodes, r.node(item))
 			}
 		case name == "edges":
 			for i, item := range r.list(original, v) {
@@ -152,10 +151,13 @@ func (r *reader) graph(root *expr.Object) {
 func (r *reader) list(field string, v any) []any {
 	l, ok := v.([]any)
 	if !ok && v != nil {
-		r.bad("", field, "a list", v)
+		r.err = &InvalidError{Message: fmt.Sprintf("%q must be a list, not %s", field, typeName(v))}
 	}
 	return l
 }
+
+// notAnObject is the extra field that keeps an item which should be an object.
+const notAnObject = "value"
 
 var nodeAliases = map[string]string{
 	"parentId": "parent", "parentNode": "parent", "onError": "on_error", "timeoutMs": "timeout_ms", "timeout": "timeout_ms",
@@ -164,41 +166,46 @@ var nodeAliases = map[string]string{
 
 // configAliases are settings of a node that other tools keep in its config.
 var configAliases = map[string]string{
-	"onError": "on_error", "on_error": "on_error", "retry": "retry", "timeoutMs": "timeout_ms", "timeout_ms": "timeout_ms",
+	"onError": "on_error", "on_error": "on_error", "retry": "retry",
+	"timeoutMs": "timeout_ms", "timeout_ms": "timeout_ms", "timeout": "timeout_ms",
 }
 
-func (r *reader) node(at string, item any) Node {
+func (r *reader) node(item any) Node {
 	o, ok := item.(*expr.Object)
 	if !ok {
-		r.bad("", at, "an object", item)
-		return Node{}
+		n := Node{}
+		misfit(&n.Extra, notAnObject, item)
+		return n
 	}
 	n := Node{}
 	if v, ok := o.Get("id"); ok {
-		n.ID = r.id(at+".id", v)
+		n.ID, _ = idText(v) // what is no id is empty, which validation refuses
 	}
-	var config *expr.Object
+	var config any
+	if v, ok := o.Get("config"); ok {
+		config = v
+	}
 	fields(o, nodeAliases, func(name, original string, v any) {
 		switch name {
-		case "id":
-		case "config":
-			c, ok := v.(*expr.Object)
-			if !ok && v != nil {
-				r.bad(n.ID, "config", "an object", v)
+		case "id", "config":
+		case "data":
+			data, ok := v.(*expr.Object)
+			if !ok || config != nil {
+				r.keep(&n.Extra, n.ID, original, v)
 				return
 			}
+			c, label, typ := splitData(data)
 			config = c
-		case "data":
-			c, label, typ := r.data(v)
-			if config == nil {
-				config = c
-			}
-			if n.Label == "" {
-				n.Label = label
-			}
 			if typ != "" {
 				n.Type = typ
 			}
+			if labelled(o) && label != "" {
+				rest := expr.NewObject()
+				rest.Set("label", label)
+				r.keep(&n.Extra, n.ID, original, rest)
+				return
+			}
+			n.Label = label
 		default:
 			r.setting(&n, name, original, v)
 		}
@@ -207,26 +214,33 @@ func (r *reader) node(at string, item any) Node {
 	return n
 }
 
-// data reads the "data" of a canvas library's export.
-func (r *reader) data(v any) (config *expr.Object, label, typ string) {
-	o, ok := v.(*expr.Object)
-	if !ok {
-		return nil, "", ""
+// labelled reports whether a node has a label beside its data; that one counts.
+func labelled(node *expr.Object) bool {
+	for _, name := range []string{"label", "name", "title"} {
+		if _, ok := node.Get(name); ok {
+			return true
+		}
 	}
+	return false
+}
+
+// splitData reads the "data" of a canvas library's export: label, type, and a
+// config that stands in it or is mixed with them.
+func splitData(o *expr.Object) (config *expr.Object, label, typ string) {
 	config = expr.NewObject()
 	for _, k := range o.Keys() {
 		x, _ := o.Get(k)
-		switch k {
-		case "label":
-			label, _ = x.(string)
-		case "type":
-			typ, _ = x.(string)
-		case "config":
-			if c, ok := x.(*expr.Object); ok {
-				for _, ck := range c.Keys() {
-					cv, _ := c.Get(ck)
-					config.Set(ck, cv)
-				}
+		s, isText := x.(string)
+		c, isObject := x.(*expr.Object)
+		switch {
+		case k == "label" && isText:
+			label = s
+		case k == "type" && isText:
+			typ = s
+		case k == "config" && isObject:
+			for _, ck := range c.Keys() {
+				cv, _ := c.Get(ck)
+				config.Set(ck, cv)
 			}
 		default:
 			config.Set(k, x)
@@ -240,89 +254,113 @@ func (r *reader) setting(n *Node, name, original string, v any) {
 	switch name {
 	case "type":
 		if n.Type == "" {
-			n.Type = r.str(n.ID, original, v)
+			n.Type = text(&n.Extra, name, v)
 		}
 	case "label":
-		n.Label = r.str(n.ID, original, v)
+		n.Label = text(&n.Extra, name, v)
 	case "parent":
-		n.Parent = r.id(original, v)
+		n.Parent = reference(&n.Extra, name, v)
 	case "notes":
-		n.Notes = r.str(n.ID, original, v)
+		n.Notes = text(&n.Extra, name, v)
 	case "on_error":
-		n.OnError = OnError(r.str(n.ID, original, v))
+		n.OnError = OnError(text(&n.Extra, name, v))
 	case "on_interrupt":
-		n.OnInterrupt = OnInterrupt(r.str(n.ID, original, v))
+		n.OnInterrupt = OnInterrupt(text(&n.Extra, name, v))
 	case "timeout_ms":
-		n.TimeoutMS = r.whole(n.ID, original, v)
+		n.TimeoutMS = whole(&n.Extra, name, v)
 	case "retry":
-		n.Retry = r.retry(n.ID, v)
+		if n.Retry = r.retry(n.ID, v); n.Retry == nil && v != nil {
+			misfit(&n.Extra, name, v)
+		}
 	case "position":
-		n.Position = r.position(n.ID, v)
+		if n.Position = r.position(v); n.Position == nil && v != nil {
+			r.warn(n.ID, name, "the position %s is not {x, y}; it is dropped", show(v))
+		}
 	default:
 		r.keep(&n.Extra, n.ID, original, v)
 	}
 }
 
+var retryAliases = map[string]string{"maxAttempts": "max_attempts", "attempts": "max_attempts", "baseMs": "base_ms", "maxMs": "max_ms"}
+
+// retry reads a policy; nil if it is none, or a value in it is no whole number.
 func (r *reader) retry(node string, v any) *RetryPolicy {
 	if n, ok := v.(int64); ok {
-		return &RetryPolicy{MaxAttempts: int(n)}
+		return &RetryPolicy{MaxAttempts: clampInt(n)}
 	}
 	o, ok := v.(*expr.Object)
 	if !ok {
-		if v != nil {
-			r.bad(node, "retry", "an object", v)
-		}
 		return nil
 	}
-	p := &RetryPolicy{}
-	fields(o, map[string]string{"maxAttempts": "max_attempts", "attempts": "max_attempts", "baseMs": "base_ms", "maxMs": "max_ms"}, func(name, original string, v any) {
-		n := r.whole(node, "retry."+original, v)
+	p, fits := &RetryPolicy{}, true
+	fields(o, retryAliases, func(name, original string, v any) {
+		n, ok := v.(int64)
 		switch name {
 		case "max_attempts":
-			p.MaxAttempts = int(n)
+			p.MaxAttempts, fits = clampInt(n), fits && ok
 		case "base_ms":
-			p.BaseMS = n
+			p.BaseMS, fits = n, fits && ok
 		case "max_ms":
-			p.MaxMS = n
+			p.MaxMS, fits = n, fits && ok
 		default:
-			r.warn(node, "retry."+original, "%q is not a setting of retry", original)
+			r.warn(node, "retry."+original, "%q is not a setting of retry; it is dropped", original)
 		}
 	})
+	if !fits {
+		return nil
+	}
 	return p
 }
 
-func (r *reader) position(node string, v any) *Position {
-	raw := r.raw(v)
+// clampInt keeps a number that an int can't hold out of any valid range.
+func clampInt(n int64) int { return int(max(min(n, math.MaxInt32), math.MinInt32)) }
+
+// position reads where a node is drawn; nil if it is no {x, y}.
+func (r *reader) position(v any) *Position {
+	if _, ok := v.(*expr.Object); !ok {
+		return nil
+	}
 	var p Position
-	if err := json.Unmarshal(raw, &p); err != nil {
-		r.bad(node, "position", "{x, y}", v)
+	if err := json.Unmarshal(encoded(v), &p); err != nil {
 		return nil
 	}
 	return &p
 }
 
 // config applies a kind's aliases and lifts settings of the node out of its config.
-func (r *reader) config(n *Node, config *expr.Object) {
-	out := expr.NewObject()
-	aliases := r.aliases(n.Type)
-	if config != nil {
-		for _, k := range config.Keys() {
-			v, _ := config.Get(k)
-			if name, ok := configAliases[k]; ok && !r.own(n.Type, k) {
-				if name == "retry" || name == "timeout_ms" || name == "on_error" {
-					r.setting(n, name, "config."+k, v)
-					continue
-				}
-			}
-			if a, ok := aliases[k]; ok {
-				if _, taken := config.Get(a); !taken {
-					k = a
-				}
-			}
-			out.Set(k, v)
+// A config that is no object is kept for validation to refuse.
+func (r *reader) config(n *Node, v any) {
+	config, ok := v.(*expr.Object)
+	if !ok {
+		if n.Config = encoded(v); v == nil {
+			n.Config = json.RawMessage("{}")
 		}
+		return
 	}
-	n.Config = r.raw(out)
+	out := expr.NewObject()
+	fields(config, r.aliases(n.Type), func(name, original string, v any) {
+		_, isWhole := v.(int64)
+		setting, ok := configAliases[original]
+		if ok && v != nil && !n.has(setting) && !r.own(n.Type, original) && (isWhole || original != "timeout") {
+			r.setting(n, setting, "config."+original, v)
+			return
+		}
+		out.Set(name, v)
+	})
+	n.Config = encoded(out)
+}
+
+// has reports whether a setting that may stand in the config stands beside it.
+func (n *Node) has(setting string) bool {
+	_, misfit := n.Extra[setting]
+	switch setting {
+	case "on_error":
+		return misfit || n.OnError != ""
+	case "retry":
+		return misfit || n.Retry != nil
+	default:
+		return misfit || n.TimeoutMS != 0
+	}
 }
 
 func (r *reader) aliases(typ string) map[string]string {
@@ -363,37 +401,28 @@ var edgeNoise = map[string]bool{"id": true, "targetHandle": true, "type": true, 
 func (r *reader) edge(at string, item any) Edge {
 	o, ok := item.(*expr.Object)
 	if !ok {
-		r.bad("", at, "an object", item)
-		return Edge{}
+		e := Edge{}
+		misfit(&e.Extra, notAnObject, item)
+		return e
 	}
 	var e Edge
 	fields(o, edgeAliases, func(name, original string, v any) {
 		switch name {
 		case "source":
-			e.Source = r.id(at+".source", v)
+			e.Source, _ = idText(v) // as with nodes
 		case "target":
-			e.Target = r.id(at+".target", v)
+			e.Target, _ = idText(v)
 		case "handle":
-			if v != nil {
-				e.Handle = r.id(at+".handle", v)
-			}
+			e.Handle = reference(&e.Extra, name, v)
 		case "condition":
 			if v != nil {
-				e.Condition = r.str("", at+".condition", v)
+				e.Condition = text(&e.Extra, name, v)
 			}
 		default:
-			if edgeNoise[original] {
-				if e.Extra == nil {
-					e.Extra = map[string]json.RawMessage{}
-				}
-				e.Extra[original] = r.raw(v)
-				return
+			misfit(&e.Extra, original, v)
+			if !edgeNoise[original] {
+				r.warn("", at+"."+original, "%q is not a field of an edge; it is kept and has no effect", original)
 			}
-			if e.Extra == nil {
-				e.Extra = map[string]json.RawMessage{}
-			}
-			e.Extra[original] = r.raw(v)
-			r.warn("", at+"."+original, "%q is not a field of an edge; it is kept and has no effect", original)
 		}
 	})
 	return e
@@ -417,45 +446,6 @@ func (r *reader) namedHandles() {
 			e.Handle = "else"
 		}
 	}
-}
-
-// id reads an id: text, or a number as other tools have them.
-func (r *reader) id(field string, v any) string {
-	switch v := v.(type) {
-	case string:
-		return normalID(v)
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case nil:
-		return ""
-	default:
-		r.bad("", field, "text", v)
-		return ""
-	}
-}
-
-func (r *reader) str(node, field string, v any) string {
-	s, ok := v.(string)
-	if !ok && v != nil {
-		r.bad(node, field, "text", v)
-	}
-	return s
-}
-
-func (r *reader) whole(node, field string, v any) int64 {
-	n, ok := v.(int64)
-	if !ok && v != nil {
-		r.bad(node, field, "a whole number", v)
-	}
-	return n
-}
-
-func (r *reader) raw(v any) json.RawMessage {
-	raw, err := expr.Encode(v)
-	if err != nil {
-		return json.RawMessage("null")
-	}
-	return raw
 }
 
 func show(v any) string {

@@ -79,7 +79,8 @@ func (n *nester) reserve(list []any, depth int) {
 			continue
 		}
 		if v, ok := o.Get("id"); ok {
-			n.taken[n.r.id("id", v)] = true
+			id, _ := idText(v)
+			n.taken[id] = true
 		}
 		for _, f := range listFields {
 			if v, ok := o.Get(f); ok {
@@ -93,10 +94,6 @@ func (n *nester) reserve(list []any, depth int) {
 
 // chain adds steps one after the other and returns the edges that lead on.
 func (n *nester) chain(list []any, parent, at string, depth int, open []loose) []loose {
-	if depth > MaxDepth+1 {
-		n.r.issues = append(n.r.issues, Issue{Code: "too_deep", Severity: SeverityError, Field: at, Message: fmt.Sprintf("steps are nested deeper than %d", MaxDepth)})
-		return open
-	}
 	for i, item := range list {
 		open = n.step(item, parent, fmt.Sprintf("%s[%d]", at, i), depth, open)
 	}
@@ -107,20 +104,22 @@ func (n *nester) chain(list []any, parent, at string, depth int, open []loose) [
 func (n *nester) step(item any, parent, at string, depth int, open []loose) []loose {
 	o, ok := item.(*expr.Object)
 	if !ok {
-		n.r.bad("", at, "an object", item)
+		node := Node{ID: n.unusedID(""), Parent: parent}
+		misfit(&node.Extra, notAnObject, item)
+		n.r.def.Nodes = append(n.r.def.Nodes, node)
 		return open
 	}
 	node := Node{Parent: parent}
 	if v, ok := o.Get("id"); ok {
-		node.ID = n.r.id(at+".id", v)
+		node.ID, _ = idText(v)
 	}
 	if v, ok := o.Get("type"); ok {
-		node.Type = n.r.str(node.ID, at+".type", v)
+		node.Type = text(&node.Extra, "type", v)
 	}
 	if node.ID == "" {
 		node.ID = n.unusedID(node.Type)
 	}
-	inner := n.settings(&node, o)
+	inner := n.settings(&node, o, at, depth)
 	n.r.def.Nodes = append(n.r.def.Nodes, node)
 	n.join(open, node.ID)
 	switch node.Type {
@@ -155,20 +154,44 @@ func (n *nester) branches(id, at string, depth int, list []any) {
 				o = expr.NewObject()
 				o.Set("steps", steps)
 			} else {
-				n.r.bad(id, here, "an object", item)
+				node := Node{ID: n.unusedID(fmt.Sprintf("%s-%d", id, i+1)), Type: "branch", Parent: id}
+				misfit(&node.Extra, notAnObject, item)
+				n.r.def.Nodes = append(n.r.def.Nodes, node)
 				continue
 			}
 		}
 		node := Node{Type: "branch", Parent: id}
 		if v, ok := o.Get("id"); ok {
-			node.ID = n.r.id(here+".id", v)
+			node.ID, _ = idText(v)
 		} else {
 			node.ID = n.unusedID(fmt.Sprintf("%s-%d", id, i+1))
 		}
-		inner := n.settings(&node, o)
+		inner := n.settings(&node, o, here, depth)
 		n.r.def.Nodes = append(n.r.def.Nodes, node)
 		n.chain(inner["steps"], node.ID, here+".steps", depth+1, nil)
 	}
+}
+
+// holds reports whether steps of a type have a list of that name. What unknown
+// types hold is kept as their body.
+func holds(typ, list string) bool {
+	switch typ {
+	case "condition":
+		return list == "then" || list == "else"
+	case "parallel":
+		return list == "branches"
+	case "loop", "branch":
+		return list == "steps"
+	default:
+		return true
+	}
+}
+
+func (n *nester) tooDeep(node, field string) {
+	n.r.issues = append(n.r.issues, Issue{
+		Code: "too_deep", Severity: SeverityError, NodeID: node, Field: field, Fix: "Use a sub-workflow.",
+		Message: fmt.Sprintf("steps are nested deeper than %d", MaxDepth),
+	})
 }
 
 // nodeFields are the fields of a step that are the node's own; the rest is config.
@@ -177,7 +200,8 @@ var nodeFields = map[string]bool{
 }
 
 // settings reads a step's fields and returns its lists of steps by canonical name.
-func (n *nester) settings(node *Node, o *expr.Object) map[string][]any {
+// Lists that its type does not have, or that stand too deep, stay in the config.
+func (n *nester) settings(node *Node, o *expr.Object, at string, depth int) map[string][]any {
 	inner := map[string][]any{}
 	config := expr.NewObject()
 	fields(o, map[string]string{
@@ -187,13 +211,27 @@ func (n *nester) settings(node *Node, o *expr.Object) map[string][]any {
 		switch {
 		case name == "id" || name == "type":
 		case name == "then" || name == "else" || name == "steps" || name == "branches":
-			inner[name] = n.r.list(original, v)
+			list, ok := v.([]any)
+			switch {
+			case ok && holds(node.Type, name) && depth <= MaxDepth:
+				inner[name] = list
+			case ok && holds(node.Type, name):
+				n.tooDeep(node.ID, at+"."+original)
+				fallthrough
+			case v != nil:
+				config.Set(original, v)
+			}
 		case name == "config":
-			if c, ok := v.(*expr.Object); ok {
-				for _, k := range c.Keys() {
-					x, _ := c.Get(k)
-					config.Set(k, x)
+			c, ok := v.(*expr.Object)
+			if !ok {
+				if v != nil {
+					config.Set(original, v)
 				}
+				return
+			}
+			for _, k := range c.Keys() {
+				x, _ := c.Get(k)
+				config.Set(k, x)
 			}
 		case nodeFields[name]:
 			n.r.setting(node, name, original, v)

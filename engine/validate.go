@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -98,6 +99,7 @@ func analyse(def *Definition, reg *Registry) (*analysis, Issues) {
 	}
 	a.checkKinds()
 	a.checkParents()
+	a.checkMisfits()
 	a.checkSettings()
 	a.checkConfigs()
 	a.checkEdges()
@@ -314,7 +316,9 @@ func (a *analysis) checkConfigs() {
 			continue
 		}
 		n := &a.def.Nodes[i]
-		a.checkSchema(n, a.specs[i])
+		if bytes.HasPrefix(bytes.TrimSpace(rawOr(n.Config, "{}")), []byte("{")) {
+			a.checkSchema(n, a.specs[i])
+		}
 		if v, ok := a.kinds[i].(ConfigValidator); ok {
 			for _, is := range v.ValidateConfig(rawOr(n.Config, "{}")) {
 				is.NodeID, is.Field = n.ID, configField(is.Field)
