@@ -48,6 +48,7 @@ type analysis struct {
 	// children are the nodes of each body, in definition order; key -1 is the root.
 	children map[int][]int
 	edges    []PlanEdge // valid ones, without duplicates
+	edgeAt   []int      // their places in the definition
 	in, out  [][]int
 	handles  [][]Handle
 	// handleSets are the handles' ids of the nodes that edges name them of.
@@ -405,7 +406,7 @@ func (a *analysis) checkEdges() {
 		seen[key] = i
 		pe := PlanEdge{Index: len(a.edges), Source: s, Target: t, Handle: handle, Condition: a.edgeCondition(e, field)}
 		a.out[s], a.in[t] = append(a.out[s], pe.Index), append(a.in[t], pe.Index)
-		a.edges = append(a.edges, pe)
+		a.edges, a.edgeAt = append(a.edges, pe), append(a.edgeAt, i)
 	}
 }
 

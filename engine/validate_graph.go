@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -213,7 +214,7 @@ func (a *analysis) checkReferences() {
 		e := &a.edges[i]
 		if e.Condition != nil {
 			for _, ref := range e.Condition.References() {
-				r.check(e.Source, true, "edges", ref)
+				r.check(e.Source, true, fmt.Sprintf("edges[%d].condition", a.edgeAt[i]), ref)
 			}
 		}
 	}
@@ -416,6 +417,9 @@ func (a *analysis) sureSets(body int) []bits64 {
 
 func (a *analysis) certainEdge(e int) bool {
 	edge := &a.edges[e]
+	if a.def.Nodes[edge.Source].OnError == OnErrorBranch {
+		return false // dead when the source fails
+	}
 	return edge.Condition == nil && (len(a.handles[edge.Source]) < 2 && edge.Handle != HandleError || edge.Handle == HandleAny)
 }
 
