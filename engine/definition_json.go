@@ -34,7 +34,9 @@ func (d *Definition) MarshalJSON() ([]byte, error) {
 func (n *Node) object() *expr.Object {
 	o := expr.NewObject()
 	o.Set("id", n.ID)
-	o.Set("type", n.Type)
+	if _, misfit := n.Extra["type"]; !misfit || n.Type != "" {
+		o.Set("type", n.Type)
+	}
 	put(o, "label", n.Label)
 	put(o, "parent", n.Parent)
 	o.Set("config", rawOr(n.Config, "{}"))

@@ -64,14 +64,14 @@ func TestForms(t *testing.T) {
 func TestImportRefuses(t *testing.T) {
 	t.Parallel()
 	for doc, message := range map[string]string{
-		``:                              "line 1, column 0: unexpected end of JSON input",
+		``:                               "line 1, column 0: unexpected end of JSON input",
 		"{\n \"nodes\": [\n  {\"id\" 5}": "line 3, column 9: invalid character '5' after object key",
-		`{"nodes":[]} x`:                "after top-level value",
-		`null`:                          "this is null",
-		`[{"nodes":[]}]`:                "this is a list",
-		`{"name":"x"}`:                  `needs "nodes"`,
-		`{"nodes":{}}`:                  `"nodes" must be a list, not an object`,
-		`{"steps":"x"}`:                 `"steps" must be a list, not text`,
+		`{"nodes":[]} x`:                 "after top-level value",
+		`null`:                           "this is null",
+		`[{"nodes":[]}]`:                 "this is a list",
+		`{"name":"x"}`:                   `needs "nodes"`,
+		`{"nodes":{}}`:                   `"nodes" must be a list, not an object`,
+		`{"steps":"x"}`:                  `"steps" must be a list, not text`,
 		`{"nodes":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`: "depth",
 		`{"name":"` + strings.Repeat("x", 16<<20) + `"}`:                              "at most 16777216 are read",
 	} {

@@ -312,6 +312,7 @@ func (a *analysis) checkSettings() {
 
 func (a *analysis) checkConfigs() {
 	a.configs = make([]*expr.Document, len(a.def.Nodes))
+	options := map[string]expr.Options{} // by type
 	for i := range a.def.Nodes {
 		if a.kinds[i] == nil {
 			continue
@@ -333,8 +334,12 @@ func (a *analysis) checkConfigs() {
 				a.issues = append(a.issues, is)
 			}
 		}
-		o := specOptions(a.specs[i])
-		o.Steps = a.steps
+		o, ok := options[n.Type]
+		if !ok {
+			o = specOptions(a.specs[i])
+			o.Steps = a.steps
+			options[n.Type] = o
+		}
 		doc, errs := expr.CompileDocument(rawOr(n.Config, "{}"), o)
 		for _, e := range errs {
 			a.fail("bad_template", n.ID, configField(e.Field), "", "%s (at character %d)", e.Message, e.Offset+1)
