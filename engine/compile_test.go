@@ -165,7 +165,7 @@ func wide(n int) string {
 			}
 		}
 	}
-	return `{"nodes":[{"id":"t","type":"trigger"},` + strings.Join(nodes, ",") + `,{"id":"z","type":"end"}],"edges":[{"source":"t","target":"n0"},` + strings.Join(edges, ",") + `,{"source":"n` + fmt.Sprint(n-1) + `","target":"z"}]}`
+	return `{"nodes":[{"id":"t","type":"trigger"},` + strings.Join(nodes, ",") + `,{"id":"z","type":"end"}],"edges":[{"source":"t","target":"n0"},` + strings.Join(edges, ",") + `,{"source":"n` + strconv.Itoa(n-1) + `","target":"z"}]}`
 }
 
 func TestCompileIsDeterministic(t *testing.T) {
@@ -174,12 +174,14 @@ func TestCompileIsDeterministic(t *testing.T) {
 	shape := func(doc string) string {
 		p := compiled(t, reg, doc)
 		out := p.Hash
+		var outSb177 strings.Builder
 		for _, n := range p.Nodes {
-			out += fmt.Sprint(n.Index, n.In, n.Out, n.Container, n.Branches, n.VarWriters, n.Default, ";")
+			outSb177.WriteString(fmt.Sprint(n.Index, n.In, n.Out, n.Container, n.Branches, n.VarWriters, n.Default, ";"))
 			if n.Body != nil {
-				out += fmt.Sprint(*n.Body)
+				outSb177.WriteString(fmt.Sprint(*n.Body))
 			}
 		}
+		out += outSb177.String()
 		return out + fmt.Sprint(*p.Root)
 	}
 	for _, doc := range []string{everything, wide(300)} {

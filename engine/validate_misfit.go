@@ -11,8 +11,14 @@ import (
 var (
 	documentTypes = []fieldType{{"name", "text"}, {"description", "text"}, {"variables", "an object"}}
 	nodeTypes     = []fieldType{
-		{"type", "text"}, {"label", "text"}, {"parent", "text"}, {"notes", "text"}, {"on_error", "text"}, {"on_interrupt", "text"},
-		{"timeout_ms", "a whole number"}, {"retry", "an object of whole numbers"},
+		{"type", "text"},
+		{"label", "text"},
+		{"parent", "text"},
+		{"notes", "text"},
+		{"on_error", "text"},
+		{"on_interrupt", "text"},
+		{"timeout_ms", "a whole number"},
+		{"retry", "an object of whole numbers"},
 	}
 	edgeTypes = []fieldType{{"handle", "text"}, {"condition", "text"}}
 )

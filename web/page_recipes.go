@@ -141,8 +141,7 @@ func typedRecipe(c echo.Context) page.RecipeValues {
 // recipeProblems says what is wrong at which field, or is nil for an error that no
 // field is the cause of.
 func recipeProblems(err error) map[string]string {
-	var bad *engine.InvalidError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*engine.InvalidError](err); ok {
 		problems := map[string]string{}
 		for _, i := range bad.Issues {
 			problems[i.Field] = i.Message

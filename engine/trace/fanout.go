@@ -3,8 +3,11 @@ package trace
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"sluice/engine"
 )
@@ -37,8 +40,12 @@ type lane struct {
 	sink    Sink
 	queue   chan message
 	dropped atomic.Int64
-	done    sync.WaitGroup
+	done    chan struct{} // closed when run has returned
 	cancel  context.CancelFunc
+
+	mu      sync.RWMutex // guards closed against a send on the closed queue
+	closed  bool
+	started bool
 }
 
 type message struct {
@@ -63,32 +70,40 @@ const (
 func NewFanout(hub *Hub, redact func(json.RawMessage) json.RawMessage, sinks ...Sink) *Fanout {
 	f := &Fanout{hub: hub, redact: redact}
 	for _, s := range sinks {
-		f.lanes = append(f.lanes, &lane{sink: s, queue: make(chan message, queueSize)})
+		f.lanes = append(f.lanes, &lane{sink: s, queue: make(chan message, queueSize), done: make(chan struct{})})
 	}
 	return f
 }
 
-// Start starts the sinks' goroutines.
+// Start starts the sinks' goroutines. Call it once.
 func (f *Fanout) Start(ctx context.Context) error {
 	for _, l := range f.lanes {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		l.cancel = cancel
-		l.done.Go(func() { l.run(ctx) })
+		l.mu.Lock()
+		l.cancel, l.started = cancel, true
+		l.mu.Unlock()
+		go func() {
+			defer close(l.done)
+			l.run(ctx)
+		}()
 	}
 	return nil
 }
 
-// Stop lets the sinks take what is queued, until ctx ends. Nothing may be recorded
-// any more.
+// Stop lets the sinks take what is queued, until ctx ends: then their contexts are
+// cancelled, and the error is ctx's if one still does not return. What is recorded
+// afterwards is counted as dropped. Safe to call twice and without Start.
 func (f *Fanout) Stop(ctx context.Context) error {
 	for _, l := range f.lanes {
-		close(l.queue)
-		stop := context.AfterFunc(ctx, l.cancel)
-		l.done.Wait()
-		stop()
-		l.cancel()
+		l.close()
 	}
-	return nil
+	var errs []error
+	for _, l := range f.lanes {
+		if err := l.wait(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("stop trace sink %s: %w", l.sink.Name(), err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Dropped counts the spans that a sink has lost, by sink.
@@ -139,10 +154,51 @@ func (f *Fanout) RunEnded(accountID string, run engine.Run) {
 }
 
 func (l *lane) offer(m message) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if !l.closed {
+		select {
+		case l.queue <- m:
+			return
+		default:
+		}
+	}
+	l.dropped.Add(int64(max(1, len(m.items))))
+}
+
+func (l *lane) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.closed = true
+		close(l.queue)
+	}
+}
+
+// stopGrace is what a sink gets to return once its context is cancelled.
+const stopGrace = 500 * time.Millisecond
+
+func (l *lane) wait(ctx context.Context) error {
+	l.mu.RLock()
+	started, cancel := l.started, l.cancel
+	l.mu.RUnlock()
+	if !started {
+		return nil
+	}
+	defer cancel()
 	select {
-	case l.queue <- m:
-	default:
-		l.dropped.Add(int64(max(1, len(m.items))))
+	case <-l.done:
+		return nil
+	case <-ctx.Done():
+	}
+	cancel()
+	grace := time.NewTimer(stopGrace)
+	defer grace.Stop()
+	select {
+	case <-l.done:
+		return nil
+	case <-grace.C:
+		return ctx.Err()
 	}
 }
 

@@ -39,9 +39,24 @@ func (s *Stored) Spans(ctx context.Context, batch []Item) {
 		last[key] = len(kept)
 		kept = append(kept, it)
 	}
-	if err := s.store.SaveSpans(ctx, kept); err != nil {
-		s.log.Warn("spans were lost", "spans", len(kept), "err", err)
+	if s.store.SaveSpans(ctx, kept) == nil {
+		return
 	}
+	// A run may be gone, or the database busy for a moment: once more, run by run, so
+	// that one run's trouble does not cost the others their spans.
+	for runID, items := range byRun(kept) {
+		if err := s.store.SaveSpans(ctx, items); err != nil {
+			s.log.Warn("spans were lost", "run_id", runID, "spans", len(items), "err", err)
+		}
+	}
+}
+
+func byRun(items []Item) map[string][]Item {
+	out := map[string][]Item{}
+	for _, it := range items {
+		out[it.Span.RunID] = append(out[it.Span.RunID], it)
+	}
+	return out
 }
 
 // RunEnded implements [Sink].

@@ -86,6 +86,10 @@ func (s *Server) Close() {
 	s.mu.Unlock()
 	for _, c := range clients {
 		c.end(websocket.CloseServiceRestart, "the server restarts")
+	}
+	// All are told before any is waited for: one that does not read takes as long as
+	// a write may.
+	for _, c := range clients {
 		<-c.gone
 	}
 }

@@ -1,12 +1,16 @@
 package live_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +21,7 @@ import (
 	"sluice/models"
 	"sluice/models/modelstest"
 	"sluice/web/app"
+	"sluice/web/live"
 	"sluice/web/webtest"
 )
 
@@ -147,6 +152,10 @@ func TestTwoViewersSeeTheSameAndOneThatWasAwayCatchesUp(t *testing.T) {
 
 		approveAll(t, w, run.ID)
 		first.status("succeeded")
+		// The run is read from the database, which may be ahead of its span.
+		if first.spans["run"].Status != "succeeded" {
+			first.until("the run's span", func(frame) bool { return first.spans["run"].Status == "succeeded" })
+		}
 		late := watch(t, w, topic, away)
 		late.spans = second.spans
 		late.status("succeeded")
@@ -227,4 +236,47 @@ func TestStreamedTextReachesEveryViewer(t *testing.T) {
 		}
 		return text == "日本 text"
 	})
+}
+
+func TestAStatusThatChangesDuringTheSnapshotIsNotMissed(t *testing.T) {
+	t.Parallel()
+	w := webtest.New(t, modelstest.SQLite(t))
+	run := start(t, w)
+	_, err := w.App.AwaitFor(t.Context(), w.Principal(), run.ID, 30*time.Second)
+	require.NoError(t, err)
+	// The run changes just after the snapshot has read it.
+	var status atomic.Value
+	status.Store("before")
+	view := func(context.Context, string, string) (any, error) {
+		got := status.Load()
+		if status.CompareAndSwap("before", "after") {
+			w.Tracer.Record(w.Owner.AccountID, []engine.Span{{RunID: run.ID, ID: "run", Seq: 5_000, Kind: engine.SpanRun, Status: "after"}})
+		}
+		return map[string]any{"status": got}, nil
+	}
+	server := live.New(w.DB, w.Hub, view, slog.New(slog.DiscardHandler))
+	own := httptest.NewServer(w.Auth.Middleware(server))
+	defer own.Close()
+	defer server.Close()
+	other := *w
+	other.Server = own
+	watch(t, &other, "run:"+run.ID, 0).status("after")
+}
+
+func TestAClientThatComesBackGetsWhatWasPublishedLate(t *testing.T) {
+	t.Parallel()
+	w := webtest.New(t, modelstest.SQLite(t))
+	run := start(t, w)
+	record := func(id string, seq int64) {
+		w.Tracer.Record(w.Owner.AccountID, []engine.Span{{RunID: run.ID, ID: id, Seq: seq, Kind: engine.SpanStep, Status: "succeeded"}})
+	}
+	v := watch(t, w, "run:"+run.ID, 0)
+	record("second", 1_001)
+	v.until("the second", func(frame) bool { return v.seq == 1_001 })
+	require.NoError(t, v.conn.Close())
+	record("first", 1_000)
+	again := watch(t, w, "run:"+run.ID, v.seq)
+	again.until("caught_up", func(f frame) bool { return f.Type == "caught_up" })
+	require.Contains(t, again.spans, "first")
+	require.EqualValues(t, 1_001, again.seq)
 }

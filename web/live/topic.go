@@ -64,17 +64,25 @@ func (s *Server) open(ctx context.Context, who auth.Principal, r request) (*topi
 	return t, nil
 }
 
+// overlap is how far before its number a client that comes back starts again: a
+// span may be published after one with a higher number. Spans that it has are sent
+// again, and replace themselves.
+const overlap = 256
+
 // catchUp reads the run and its spans after a sequence number: the stored ones,
 // and the recent ones that may not be stored yet.
 func (t *topic) catchUp(ctx context.Context, after int64) error {
 	if after < 0 {
 		after = 0
 	}
-	run, err := t.server.view(ctx, t.who.AccountID, t.runID)
+	spans, err := Spans(ctx, t.server.db, t.server.hub, t.who.AccountID, t.runID, max(0, after-overlap))
 	if err != nil {
 		return err
 	}
-	spans, err := Spans(ctx, t.server.db, t.server.hub, t.who.AccountID, t.runID, after)
+	// The run after its spans: a status is stored before its span is published, so
+	// the run is at least as new as they are. The other way round, a change between
+	// the two reads would count as sent though the client has the run before it.
+	run, err := t.server.view(ctx, t.who.AccountID, t.runID)
 	if err != nil {
 		return err
 	}
@@ -83,7 +91,7 @@ func (t *topic) catchUp(ctx context.Context, after int64) error {
 	}
 	t.seen = after
 	if n := len(spans); n > 0 {
-		t.seen = spans[n-1].Seq
+		t.seen = max(t.seen, spans[n-1].Seq)
 	}
 	seq := t.seen
 	kind := "snapshot"
