@@ -97,7 +97,7 @@ func fields(o *expr.Object, aliases map[string]string, visit func(name, original
 
 var documentAliases = map[string]string{"inputSchema": "input_schema", "input": "input_schema"}
 
-func (r *reader) head(name, original string, v any) bool {
+func (r *reader) head(name string, v any) bool {
 	d := r.def
 	switch name {
 	case "format":
@@ -131,7 +131,7 @@ func (r *reader) keep(into *map[string]json.RawMessage, node, key string, v any)
 func (r *reader) graph(root *expr.Object) {
 	fields(root, documentAliases, func(name, original string, v any) {
 		switch {
-		case r.head(name, original, v):
+		case r.head(name, v):
 		case name == "nodes":
 			for _, item := range r.list(original, v) {
 				r.def.Nodes = append(r.def.Nodes, r.node(item))

@@ -15,7 +15,7 @@ func (r *reader) nested(root *expr.Object) {
 	var steps any
 	fields(root, documentAliases, func(name, original string, v any) {
 		switch {
-		case r.head(name, original, v):
+		case r.head(name, v):
 		case name == "steps":
 			steps = v
 		default:
