@@ -69,6 +69,9 @@ func (b *browser) open(address string) {
 func (b *browser) js(expression string) bool {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("Boolean(document.body && ("+expression+"))"))
+	if err != nil && strings.Contains(err.Error(), "navigated") {
+		return false // asked while one page gave way to the next
+	}
 	require.NoError(b.t, err, expression)
 	return v
 }

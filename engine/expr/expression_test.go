@@ -311,7 +311,11 @@ func TestBoundsOfEvaluation(t *testing.T) {
 		t.Run(tt.source, func(t *testing.T) {
 			t.Parallel()
 			_, err := evaluate(t, tt.source)
-			require.ErrorContains(t, err, tt.want)
+			require.Error(t, err)
+			// On a slow machine the bound on time may come before the one on size.
+			if !strings.Contains(err.Error(), "takes longer than") {
+				require.ErrorContains(t, err, tt.want)
+			}
 		})
 	}
 }
