@@ -177,9 +177,9 @@ func TestCompileIsDeterministic(t *testing.T) {
 		out := p.Hash
 		var outSb177 strings.Builder
 		for _, n := range p.Nodes {
-			outSb177.WriteString(fmt.Sprint(n.Index, n.In, n.Out, n.Container, n.Branches, n.VarWriters, n.Default, ";"))
+			fmt.Fprint(&outSb177, n.Index, n.In, n.Out, n.Container, n.Branches, n.VarWriters, n.Default, ";")
 			if n.Body != nil {
-				outSb177.WriteString(fmt.Sprint(*n.Body))
+				fmt.Fprint(&outSb177, *n.Body)
 			}
 		}
 		out += outSb177.String()
