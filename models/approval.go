@@ -67,7 +67,7 @@ func (d *DB) Approvals(ctx context.Context, q ApprovalQuery) ([]ApprovalItem, st
 		db = db.Where("status <> 'pending'")
 	}
 	if q.RunID != "" {
-		db = db.Where("run_id = ?", q.RunID)
+		db = db.Where("run_id = ?", Clean(q.RunID))
 	}
 	db = matching(db, q.Search)
 	db, limit, err := paged(db, "opened_at", q.Cursor, q.Limit)

@@ -20,6 +20,7 @@ type AuditEvent struct {
 // AddAudit stores an event.
 func (d *DB) AddAudit(ctx context.Context, e AuditEvent) error {
 	e.ID, e.CreatedAt = NewID(), Now()
+	e.Actor, e.Subject, e.Detail = Clean(e.Actor), Clean(e.Subject), Clean(e.Detail)
 	err := d.Write(ctx, func(tx *gorm.DB) error { return tx.Create(&e).Error })
 	return one(err, "store audit event")
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	sqlitegorm "github.com/libtnb/sqlite"
@@ -20,6 +21,9 @@ import (
 	"gorm.io/gorm/logger"
 	_ "modernc.org/sqlite" // the SQLite driver
 )
+
+// badText is PostgreSQL's error code for text that it can't keep.
+const badText = "22021"
 
 // Dialect is the kind of database.
 type Dialect string
@@ -146,9 +150,27 @@ func Tx(tx *gorm.DB) (*sql.Tx, bool) {
 	return t, ok
 }
 
-// one turns a missing row into ErrNotFound.
+// Advisory locks of PostgreSQL.
+const (
+	migrateLock   = 7_306_131
+	bootstrapLock = 7_306_132
+)
+
+// alone makes the transaction wait for others that hold the lock. SQLite has one
+// writer anyway.
+func (d *DB) alone(tx *gorm.DB, lock int64) error {
+	if d.Dialect != Postgres {
+		return nil
+	}
+	return tx.Exec("SELECT pg_advisory_xact_lock(?)", lock).Error
+}
+
+// one turns a missing row into ErrNotFound, and so what can't be in any row: text
+// that PostgreSQL refuses, which no id or token is.
 func one(err error, what string, args ...any) error {
-	if errors.Is(err, gorm.ErrRecordNotFound) {
+	var refused *pgconn.PgError
+	unknown := errors.As(err, &refused) && refused.Code == badText
+	if unknown || errors.Is(err, gorm.ErrRecordNotFound) {
 		return fmt.Errorf(what+": %w", append(args, ErrNotFound)...)
 	}
 	if err != nil {

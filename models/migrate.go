@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
@@ -26,9 +27,6 @@ type Migration struct {
 	sql     string
 }
 
-// lockKey is PostgreSQL's advisory lock of migrations.
-const lockKey = 7_306_131
-
 // Migrate brings the schema to this binary's version, the queue's tables included,
 // and returns what it applied. A schema that is newer than the binary is an error.
 func (d *DB) Migrate(ctx context.Context) ([]Migration, error) {
@@ -36,13 +34,13 @@ func (d *DB) Migrate(ctx context.Context) ([]Migration, error) {
 	if err != nil {
 		return nil, err
 	}
+	unlock, err := d.lockMigrations(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("migrate: %w", err)
+	}
+	defer unlock()
 	var applied []Migration
 	err = d.Write(ctx, func(tx *gorm.DB) error {
-		if d.Dialect == Postgres {
-			if err := tx.Exec("SELECT pg_advisory_xact_lock(?)", lockKey).Error; err != nil {
-				return fmt.Errorf("lock migrations: %w", err)
-			}
-		}
 		if err := tx.Exec("CREATE TABLE IF NOT EXISTS schema_migrations (version BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)").Error; err != nil {
 			return fmt.Errorf("make schema_migrations: %w", err)
 		}
@@ -68,6 +66,25 @@ func (d *DB) Migrate(ctx context.Context) ([]Migration, error) {
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
 	return applied, d.migrateQueue(ctx)
+}
+
+// lockMigrations makes servers that start together migrate one after the other. On
+// PostgreSQL it holds a lock over all of it, on a connection of its own: the queue's
+// migrations can't share one transaction.
+func (d *DB) lockMigrations(ctx context.Context) (unlock func(), err error) {
+	if d.Dialect != Postgres {
+		return func() {}, nil
+	}
+	conn, err := pgx.ConnectConfig(ctx, d.pgx.Config().ConnConfig)
+	if err != nil {
+		return nil, fmt.Errorf("lock migrations: %w", err)
+	}
+	unlock = func() { _ = conn.Close(context.WithoutCancel(ctx)) } // ends the lock
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", migrateLock); err != nil {
+		unlock()
+		return nil, fmt.Errorf("lock migrations: %w", err)
+	}
+	return unlock, nil
 }
 
 func apply(tx *gorm.DB, m Migration) error {
@@ -106,12 +123,23 @@ func (d *DB) migrations() ([]Migration, error) {
 	return out, nil
 }
 
+// queueMigrationTries is well above the number of the queue's migrations.
+const queueMigrationTries = 20
+
 // migrateQueue makes the queue's own tables.
 func (d *DB) migrateQueue(ctx context.Context) error {
-	if d.Dialect == SQLite {
-		return migrateWith(ctx, riversqlite.New(d.SQL()))
+	if d.Dialect == Postgres {
+		return migrateWith(ctx, riverdatabasesql.New(d.SQL()))
 	}
-	return migrateWith(ctx, riverdatabasesql.New(d.SQL()))
+	// Nothing can be locked around these on SQLite: each is a transaction of its own.
+	// One that another process has just applied fails whole, so go on from there.
+	var err error
+	for range queueMigrationTries {
+		if err = migrateWith(ctx, riversqlite.New(d.SQL())); err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	return err
 }
 
 func migrateWith[TTx any](ctx context.Context, driver riverdriver.Driver[TTx]) error {

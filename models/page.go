@@ -2,6 +2,7 @@ package models
 
 import (
 	"encoding/base64"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,9 @@ const (
 	DefaultLimit = 50
 	MaxLimit     = 200
 )
+
+// ErrCursor is returned for a cursor that was not given out by the list.
+var ErrCursor = errors.New("the cursor is not one of this list")
 
 // cursorOf points behind a row in a list that is ordered by a time, newest first.
 func cursorOf(at Time, id string) string {
@@ -30,7 +34,7 @@ func paged(db *gorm.DB, column, cursor string, limit int) (*gorm.DB, int, error)
 		raw, err := base64.RawURLEncoding.DecodeString(cursor)
 		at, id, ok := strings.Cut(string(raw), " ")
 		micros, numErr := strconv.ParseInt(at, 10, 64)
-		if err != nil || numErr != nil || !ok {
+		if err != nil || numErr != nil || !ok || Clean(id) != id {
 			return nil, 0, ErrCursor
 		}
 		db = db.Where("("+column+" < ? OR ("+column+" = ? AND id < ?))", micros, micros, id)
@@ -42,4 +46,12 @@ func paged(db *gorm.DB, column, cursor string, limit int) (*gorm.DB, int, error)
 func splitWords(search string) []string {
 	words := strings.Fields(Fold(search))
 	return words[:min(len(words), 10)]
+}
+
+// matching keeps rows whose search column holds every word.
+func matching(db *gorm.DB, search string) *gorm.DB {
+	for _, word := range splitWords(search) {
+		db = db.Where(`search LIKE ? ESCAPE '\'`, like(word))
+	}
+	return db
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 )
 
 // Recipe is a stored, reusable prompt template with immutable versions.
@@ -39,8 +40,22 @@ type RecipeVersion struct {
 // ErrNameTaken is returned where a name must be unique and is not.
 var ErrNameTaken = errors.New("the name is taken")
 
+// clean is the recipe as every database can keep it.
+func (r Recipe) clean() Recipe {
+	r.Name, r.Description = Clean(r.Name), Clean(r.Description)
+	return r
+}
+
+func (v RecipeVersion) clean() RecipeVersion {
+	for _, field := range []*string{&v.System, &v.Prompt, &v.InputSchema, &v.OutputSchema, &v.Model, &v.Parameters, &v.Notes, &v.CreatedBy} {
+		*field = Clean(*field)
+	}
+	return v
+}
+
 // CreateRecipe stores a recipe with its first version.
 func (d *DB) CreateRecipe(ctx context.Context, r Recipe, v RecipeVersion) (Recipe, RecipeVersion, error) {
+	r, v = r.clean(), v.clean()
 	r.ID, r.CreatedAt, r.UpdatedAt, r.LatestVersion = NewID(), Now(), Now(), 1
 	r.Search = searchText(r.Name, r.Description)
 	v.ID, v.AccountID, v.RecipeID, v.Version, v.CreatedAt = NewID(), r.AccountID, r.ID, 1, Now()
@@ -58,9 +73,11 @@ func (d *DB) CreateRecipe(ctx context.Context, r Recipe, v RecipeVersion) (Recip
 
 // AddRecipeVersion stores a further version, and the recipe's name and description.
 func (d *DB) AddRecipeVersion(ctx context.Context, r Recipe, v RecipeVersion) (Recipe, RecipeVersion, error) {
+	r, v = r.clean(), v.clean()
 	err := d.Write(ctx, func(tx *gorm.DB) error {
 		var old Recipe
-		if err := tx.Where("account_id = ? AND id = ?", r.AccountID, r.ID).Take(&old).Error; err != nil {
+		// The lock makes versions that are added at the same time wait for each other.
+		if err := tx.Clauses(clause.Locking{Strength: "UPDATE"}).Where("account_id = ? AND id = ?", r.AccountID, r.ID).Take(&old).Error; err != nil {
 			return err
 		}
 		old.Name, old.Description, old.Search = r.Name, r.Description, searchText(r.Name, r.Description)
@@ -106,10 +123,11 @@ func (d *DB) Recipes(ctx context.Context, q RecipeQuery) ([]Recipe, string, erro
 	return rows, next, nil
 }
 
-// Recipe finds a recipe by id or name.
+// Recipe finds a recipe by id, or else by name.
 func (d *DB) Recipe(ctx context.Context, accountID, idOrName string) (Recipe, error) {
 	var r Recipe
-	err := d.Read(ctx).Where("account_id = ? AND (id = ? OR name = ?)", accountID, idOrName, idOrName).Take(&r).Error
+	err := d.Read(ctx).Where("account_id = ? AND (id = ? OR name = ?)", accountID, idOrName, idOrName).
+		Order(clause.Expr{SQL: "CASE WHEN id = ? THEN 0 ELSE 1 END", Vars: []any{idOrName}}).Take(&r).Error
 	return r, one(err, "recipe %s", idOrName)
 }
 

@@ -36,33 +36,6 @@ type Run struct {
 	EndedAt        Time
 }
 
-// StepRecord is the state of one step of a run.
-type StepRecord struct {
-	RunID         string `gorm:"primaryKey"`
-	Address       string `gorm:"primaryKey"`
-	Round         int    `gorm:"primaryKey"`
-	NodeID        string
-	Type          string
-	Status        string
-	Attempt       int
-	Seq           int64
-	Input         string
-	Output        string
-	Error         string
-	Handle        string
-	Taken         string
-	Variables     string
-	Decision      string
-	NextAttemptAt Time
-	ParkID        string
-	Usage         string
-	Warning       string
-	Superseded    bool
-	Recoveries    int
-	StartedAt     Time
-	EndedAt       Time
-}
-
 // RunItem is a run with the names that people know it by.
 type RunItem struct {
 	Run
@@ -89,7 +62,11 @@ const runNames = "COALESCE(workflows.name, '') AS workflow_name, COALESCE(workfl
 func (d *DB) Runs(ctx context.Context, q RunQuery) ([]RunItem, string, error) {
 	db := runFilter(d.Read(ctx).Table("runs"), q)
 	if len(q.Statuses) > 0 {
-		db = db.Where("status IN ?", q.Statuses)
+		statuses := make([]string, len(q.Statuses))
+		for i, st := range q.Statuses {
+			statuses[i] = Clean(st)
+		}
+		db = db.Where("status IN ?", statuses)
 	}
 	db, limit, err := paged(db, "created_at", q.Cursor, q.Limit)
 	if err != nil {
@@ -117,7 +94,7 @@ func (d *DB) Runs(ctx context.Context, q RunQuery) ([]RunItem, string, error) {
 func runFilter(db *gorm.DB, q RunQuery) *gorm.DB {
 	db = db.Where("account_id = ?", q.AccountID)
 	if q.WorkflowID != "" {
-		db = db.Where("workflow_id = ?", q.WorkflowID)
+		db = db.Where("workflow_id = ?", Clean(q.WorkflowID))
 	}
 	words := splitWords(q.Search)
 	if len(words) == 0 {
@@ -125,12 +102,10 @@ func runFilter(db *gorm.DB, q RunQuery) *gorm.DB {
 	}
 	named := "SELECT id FROM workflows WHERE account_id = ?"
 	args := []any{q.AccountID}
-	var namedSb127 strings.Builder
+	named += strings.Repeat(` AND search LIKE ? ESCAPE '\'`, len(words))
 	for _, w := range words {
-		namedSb127.WriteString(` AND search LIKE ? ESCAPE '\'`)
 		args = append(args, like(w))
 	}
-	named += namedSb127.String()
 	return db.Where(`(id LIKE ? ESCAPE '\' OR workflow_id IN (`+named+`))`, append([]any{like(words[0])[1:]}, args...)...)
 }
 
@@ -153,14 +128,4 @@ func (d *DB) Run(ctx context.Context, accountID, id string) (RunItem, error) {
 	var r RunItem
 	err := d.Read(ctx).Table(runJoin).Where("runs.account_id = ? AND runs.id = ?", accountID, id).Select("runs.*, " + runNames).Take(&r).Error
 	return r, one(err, "run %s", id)
-}
-
-// Steps lists a run's step records in the order in which they were made.
-func (d *DB) Steps(ctx context.Context, accountID, runID string) ([]StepRecord, error) {
-	if _, err := d.Run(ctx, accountID, runID); err != nil {
-		return nil, err
-	}
-	var out []StepRecord
-	err := d.Read(ctx).Where("run_id = ?", runID).Order("seq, round").Find(&out).Error
-	return out, one(err, "steps of %s", runID)
 }

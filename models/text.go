@@ -3,12 +3,22 @@ package models
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/runes"
 	"golang.org/x/text/transform"
 	"golang.org/x/text/unicode/norm"
 )
+
+// Clean is s as every database keeps it: PostgreSQL has no text with NUL or broken
+// UTF-8, so each is replaced by U+FFFD, on SQLite too.
+func Clean(s string) string {
+	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
+		return s
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}
 
 // maxSearch bounds a search column, in bytes.
 const maxSearch = 4_000
@@ -19,9 +29,9 @@ const maxSearch = 4_000
 func Fold(s string) string {
 	marks := runes.Predicate(func(r rune) bool { return r >= 0x0300 && r <= 0x036f && unicode.Is(unicode.Mn, r) })
 	t := transform.Chain(norm.NFKD, runes.Remove(marks), norm.NFC)
-	folded, _, err := transform.String(t, cases.Fold().String(s))
+	folded, _, err := transform.String(t, cases.Fold().String(Clean(s)))
 	if err != nil {
-		folded = strings.ToLower(s)
+		folded = strings.ToLower(Clean(s))
 	}
 	folded = strings.NewReplacer("đ", "d", "ı", "i").Replace(folded)
 	return strings.Join(strings.Fields(folded), " ")

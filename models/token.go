@@ -2,6 +2,9 @@ package models
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 
 	"gorm.io/gorm"
@@ -31,7 +34,7 @@ func (d *DB) CreateAPIToken(ctx context.Context, u User, name string) (APIToken,
 
 func (d *DB) addToken(ctx context.Context, u User, name, text string) (APIToken, error) {
 	t := APIToken{
-		ID: NewID(), AccountID: u.AccountID, UserID: u.ID, Name: name, Hash: hashToken(text), Hint: text[max(0, len(text)-4):], CreatedAt: Now(),
+		ID: NewID(), AccountID: u.AccountID, UserID: u.ID, Name: Clean(name), Hash: hashToken(text), Hint: text[max(0, len(text)-4):], CreatedAt: Now(),
 	}
 	err := d.Write(ctx, func(tx *gorm.DB) error { return tx.Create(&t).Error })
 	return t, one(err, "make API token")
@@ -81,4 +84,17 @@ func (d *DB) DeleteAPIToken(ctx context.Context, accountID, id string) error {
 		return res.Error
 	})
 	return one(err, "API token %s", id)
+}
+
+// secretToken is 192 random bits in hex behind a prefix.
+func secretToken(prefix string) string {
+	var b [24]byte
+	_, _ = rand.Read(b[:]) // never fails: it aborts the program instead
+	return prefix + hex.EncodeToString(b[:])
+}
+
+// hashToken is how tokens are stored. They are random, so a plain hash suffices.
+func hashToken(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
 }

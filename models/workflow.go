@@ -2,12 +2,10 @@ package models
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 )
 
 // Workflow is a workflow with its draft, which can change, and the number of its
@@ -26,25 +24,6 @@ type Workflow struct {
 	DeletedAt        Time
 	CreatedAt        Time
 	UpdatedAt        Time
-}
-
-// WorkflowVersion is a definition that runs are made of. Version 0 is a draft that
-// was run without being published.
-type WorkflowVersion struct {
-	ID         string
-	AccountID  string
-	WorkflowID string
-	Version    int
-	Hash       string
-	Notes      string
-	CreatedBy  string
-	CreatedAt  Time
-}
-
-// Definition is a version's text, kept once for equal versions.
-type Definition struct {
-	Hash string `gorm:"primaryKey"`
-	Body string
 }
 
 // StaleError says that a draft has changed since it was read.
@@ -66,8 +45,14 @@ type Draft struct {
 	By          string
 }
 
+// clean is the draft as every database can keep it.
+func (d Draft) clean() Draft {
+	return Draft{Name: Clean(d.Name), Description: Clean(d.Description), Body: Clean(d.Body), By: Clean(d.By)}
+}
+
 // CreateWorkflow stores a new workflow.
 func (d *DB) CreateWorkflow(ctx context.Context, accountID string, draft Draft) (Workflow, error) {
+	draft = draft.clean()
 	w := Workflow{
 		ID: NewID(), AccountID: accountID, Name: draft.Name, Description: draft.Description, Search: searchText(draft.Name, draft.Description),
 		Draft: draft.Body, DraftRevision: 1, UpdatedBy: draft.By, CreatedAt: Now(), UpdatedAt: Now(),
@@ -79,6 +64,7 @@ func (d *DB) CreateWorkflow(ctx context.Context, accountID string, draft Draft) 
 // SaveDraft replaces a draft if its revision is still the one that was read;
 // otherwise the error is a *StaleError.
 func (d *DB) SaveDraft(ctx context.Context, accountID, id string, revision int64, draft Draft) (Workflow, error) {
+	draft = draft.clean()
 	var w Workflow
 	err := d.Write(ctx, func(tx *gorm.DB) error {
 		res := tx.Model(&Workflow{}).
@@ -158,92 +144,27 @@ func (d *DB) Workflows(ctx context.Context, q WorkflowQuery) ([]WorkflowItem, st
 	return items, next, err
 }
 
+// withLastRuns adds the latest run of each workflow: one query, one look into the
+// index for each.
 func (d *DB) withLastRuns(ctx context.Context, accountID string, rows []Workflow) ([]WorkflowItem, error) {
-	items := make([]WorkflowItem, len(rows))
+	items, ids := make([]WorkflowItem, len(rows)), make([]string, len(rows))
 	for i, w := range rows {
-		items[i].Workflow = w
-		var last Run
-		res := d.Read(ctx).Select("id, status, created_at").Where("account_id = ? AND workflow_id = ?", accountID, w.ID).Order("created_at DESC").Limit(1).Find(&last)
-		if res.Error != nil {
-			return nil, one(res.Error, "last run of %s", w.ID)
-		}
-		if res.RowsAffected > 0 {
-			items[i].LastRunID, items[i].LastRunStatus, items[i].LastRunAt = last.ID, last.Status, last.CreatedAt
+		items[i].Workflow, ids[i] = w, w.ID
+	}
+	last := d.Read(ctx).Table("workflows").Where("workflows.account_id = ? AND workflows.id IN ?", accountID, ids).
+		Select("(SELECT runs.id FROM runs WHERE runs.account_id = workflows.account_id AND runs.workflow_id = workflows.id ORDER BY runs.created_at DESC, runs.id DESC LIMIT 1)")
+	var runs []Run
+	if err := d.Read(ctx).Select("id, workflow_id, status, created_at").Where("id IN (?)", last).Find(&runs).Error; err != nil {
+		return nil, one(err, "last runs of workflows")
+	}
+	byWorkflow := make(map[string]Run, len(runs))
+	for _, r := range runs {
+		byWorkflow[r.WorkflowID] = r
+	}
+	for i := range items {
+		if r, ok := byWorkflow[items[i].ID]; ok {
+			items[i].LastRunID, items[i].LastRunStatus, items[i].LastRunAt = r.ID, r.Status, r.CreatedAt
 		}
 	}
 	return items, nil
 }
-
-// matching keeps rows whose search column holds every word.
-func matching(db *gorm.DB, search string) *gorm.DB {
-	for _, word := range splitWords(search) {
-		db = db.Where(`search LIKE ? ESCAPE '\'`, like(word))
-	}
-	return db
-}
-
-// AddVersion stores a version. A published one gets the next number; a draft
-// version is made once per text. The workflow is checked to be the account's.
-func (d *DB) AddVersion(ctx context.Context, v WorkflowVersion, body string, publish bool, revision int64) (WorkflowVersion, error) {
-	err := d.Write(ctx, func(tx *gorm.DB) error {
-		var w Workflow
-		if err := tx.Where("account_id = ? AND id = ? AND deleted_at IS NULL", v.AccountID, v.WorkflowID).Take(&w).Error; err != nil {
-			return err
-		}
-		if publish && w.DraftRevision != revision {
-			return &StaleError{Current: w.DraftRevision, UpdatedBy: w.UpdatedBy, UpdatedAt: w.UpdatedAt.Time}
-		}
-		if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&Definition{Hash: v.Hash, Body: body}).Error; err != nil {
-			return err
-		}
-		if !publish {
-			found := tx.Where("workflow_id = ? AND hash = ?", v.WorkflowID, v.Hash).Order("version DESC").Limit(1).Find(&v)
-			if found.Error != nil || found.RowsAffected > 0 {
-				return found.Error
-			}
-			v.Version = 0
-		} else {
-			v.Version = w.PublishedVersion + 1
-		}
-		v.ID, v.CreatedAt = NewID(), Now()
-		if err := tx.Create(&v).Error; err != nil {
-			return err
-		}
-		if !publish {
-			return nil
-		}
-		return tx.Model(&Workflow{}).Where("id = ?", w.ID).UpdateColumns(map[string]any{"published_version": v.Version, "published_at": v.CreatedAt}).Error
-	})
-	return v, one(err, "store version of %s", v.WorkflowID)
-}
-
-// Version finds a published version by its number.
-func (d *DB) Version(ctx context.Context, accountID, workflowID string, number int) (WorkflowVersion, error) {
-	var v WorkflowVersion
-	err := d.Read(ctx).Where("account_id = ? AND workflow_id = ? AND version = ?", accountID, workflowID, number).Take(&v).Error
-	return v, one(err, "version %d of %s", number, workflowID)
-}
-
-// VersionByID finds any version.
-func (d *DB) VersionByID(ctx context.Context, accountID, id string) (WorkflowVersion, error) {
-	var v WorkflowVersion
-	err := d.Read(ctx).Where("account_id = ? AND id = ?", accountID, id).Take(&v).Error
-	return v, one(err, "version %s", id)
-}
-
-// Versions lists a workflow's published versions, the newest first.
-func (d *DB) Versions(ctx context.Context, accountID, workflowID string) ([]WorkflowVersion, error) {
-	var out []WorkflowVersion
-	err := d.Read(ctx).Where("account_id = ? AND workflow_id = ? AND version > 0", accountID, workflowID).Order("version DESC").Find(&out).Error
-	return out, one(err, "versions of %s", workflowID)
-}
-
-// DefinitionBody is the text of a version.
-func (d *DB) DefinitionBody(ctx context.Context, hash string) (string, error) {
-	var def Definition
-	err := d.Read(ctx).Where("hash = ?", hash).Take(&def).Error
-	return def.Body, one(err, "definition %s", hash)
-}
-
-// ErrCursor is returned for a cursor that was not given out by the list.
-var ErrCursor = errors.New("the cursor is not one of this list")

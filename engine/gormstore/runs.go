@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,188 +15,181 @@ import (
 
 // CreateRun implements [engine.Store].
 func (s *Store) CreateRun(ctx context.Context, n engine.NewRun) (run engine.Run, created bool, err error) {
-	err = s.do(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		created = false
-		if n.IdempotencyKey != "" {
-			row := tx.QueryRowContext(ctx, s.bind("SELECT "+runColumns+" FROM runs WHERE account_id = ? AND workflow_id = ? AND idempotency_key = ?"),
-				n.AccountID, n.WorkflowID, n.IdempotencyKey)
-			switch run, err = scanRun(row); {
-			case err == nil && bytes.Equal(run.Input, n.Input):
-				return nil
-			case err == nil:
-				return refusal{&engine.ConflictError{Message: "Idempotency-Key was used before with another input"}}
-			case err != sql.ErrNoRows: //nolint:errorlint // the driver's contract
-				return fmt.Errorf("look up idempotency key: %w", err)
-			}
-		}
+	n.Status, n.IdempotencyKey = engine.RunQueued, models.Clean(n.IdempotencyKey)
+	n.Input, n.Variables = raw(rawJSON(n.Input)), raw(rawJSON(n.Variables))
+	err = s.do(ctx, func(ctx context.Context, b *batch) error {
 		run, created = n.Run, true
-		run.Status = engine.RunQueued
-		if err := s.insertRun(ctx, tx, run); err != nil {
+		inserted, err := b.insertRun(ctx, run)
+		if err != nil {
 			return err
 		}
-		if err := s.putRecords(ctx, tx, run.ID, n.Records); err != nil {
+		if !inserted {
+			run, created = engine.Run{}, false
+			run, err = b.earlier(ctx, n.Run)
 			return err
 		}
-		return s.enqueue(ctx, tx, run.ID, n.CreatedAt.Add(s.delay))
+		b.putRecords(run.ID, n.Records)
+		b.enqueue(run.ID, n.CreatedAt.Add(s.delay))
+		return nil
 	})
-	return run, created, err
+	if err != nil {
+		return engine.Run{}, false, err
+	}
+	return run, created, nil
 }
 
-func (s *Store) insertRun(ctx context.Context, tx *sql.Tx, r engine.Run) error {
+const insertRun = "INSERT INTO runs (" + runColumns + ", lease_owner) VALUES (?,?,?,?,?,?,?,?,'','','',?,?,?,?,?,0,0,0,NULL,?,NULL,NULL,'') " +
+	"ON CONFLICT (account_id, workflow_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING"
+
+// insertRun stores a run unless its idempotency key is taken, also by a transaction
+// at the same time.
+func (b *batch) insertRun(ctx context.Context, r engine.Run) (inserted bool, err error) {
 	var key any
 	if r.IdempotencyKey != "" {
 		key = r.IdempotencyKey
 	}
-	_, err := s.exec(ctx, tx, "INSERT INTO runs ("+runColumns+", lease_owner) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'')",
-		r.ID, r.AccountID, r.WorkflowID, r.VersionID, r.DefinitionHash, string(r.Status), string(r.Input), string(r.Variables), "", "", "",
-		key, toJSON(r.StartedBy), r.ParentRunID, r.ParentAddress, r.Depth, 0, 0, 0, nil, models.At(r.CreatedAt), nil, nil)
+	n, err := b.exec(ctx, insertRun, r.ID, r.AccountID, r.WorkflowID, r.VersionID, r.DefinitionHash, string(r.Status), string(r.Input), string(r.Variables),
+		key, toJSON(r.StartedBy), r.ParentRunID, models.Clean(r.ParentAddress), r.Depth, micros(r.CreatedAt))
 	if err != nil {
-		return fmt.Errorf("insert run %s: %w", r.ID, err)
+		return false, fmt.Errorf("insert run %s: %w", r.ID, err)
 	}
-	return nil
+	return n > 0, nil
 }
 
-// Load implements [engine.Store].
-func (s *Store) Load(ctx context.Context, accountID, runID string) (engine.Snapshot, error) {
-	conn, err := s.db.Read(ctx).DB()
+// earlier is the run that was started with the idempotency key before.
+func (b *batch) earlier(ctx context.Context, n engine.Run) (engine.Run, error) {
+	run, err := scanRun(b.row(ctx, "SELECT "+runColumns+" FROM runs WHERE account_id = ? AND workflow_id = ? AND idempotency_key = ?", n.AccountID, n.WorkflowID, n.IdempotencyKey))
 	if err != nil {
-		return engine.Snapshot{}, fmt.Errorf("read handle: %w", err)
+		return run, fmt.Errorf("look up idempotency key: %w", err)
 	}
-	tx, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return engine.Snapshot{}, fmt.Errorf("begin read: %w", err)
+	if !bytes.Equal(run.Input, n.Input) {
+		return run, refusal{&engine.ConflictError{Message: "Idempotency-Key was used before with another input"}}
 	}
-	defer tx.Rollback() //nolint:errcheck // nothing was written
-	run, err := s.find(ctx, tx, accountID, runID, false)
-	if err != nil {
-		return engine.Snapshot{}, err
-	}
-	return s.snapshot(ctx, tx, run)
+	return run, nil
 }
 
 // Claim implements [engine.Store].
 func (s *Store) Claim(ctx context.Context, runID, owner string, lease time.Duration) (snap engine.Snapshot, err error) {
-	err = s.do(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		before, err := s.find(ctx, tx, "", runID, true)
+	now := s.sql.now()
+	claim := "UPDATE runs SET status = 'running', epoch = epoch + 1, lease_owner = ?, lease_until = " + now + " + ?, wake_at = NULL, started_at = COALESCE(started_at, " + now +
+		") WHERE id = ? AND (status <> 'running' OR lease_until IS NULL OR lease_until <= " + now + ") RETURNING " + runColumns
+	err = s.do(ctx, func(ctx context.Context, b *batch) error {
+		before, err := b.lock(ctx, "", runID)
 		if err != nil {
-			return refusal{err}
+			return err
 		}
 		if before.Status.Terminal() {
 			return refusal{fmt.Errorf("run %s is %s: %w", runID, before.Status, engine.ErrNotRunnable)}
 		}
-		n, err := s.exec(ctx, tx, "UPDATE runs SET status = 'running', epoch = epoch + 1, lease_owner = ?, lease_until = "+s.now()+" + ?, wake_at = NULL, started_at = COALESCE(started_at, "+s.now()+
-			") WHERE id = ? AND (status <> 'running' OR lease_until IS NULL OR lease_until <= "+s.now()+")", owner, micros(lease), runID)
+		run, err := scanRun(b.row(ctx, claim, owner, lease.Microseconds(), runID))
+		if errors.Is(err, sql.ErrNoRows) {
+			return refusal{fmt.Errorf("run %s is worked elsewhere: %w", runID, engine.ErrNotRunnable)}
+		}
 		if err != nil {
 			return fmt.Errorf("claim run %s: %w", runID, err)
 		}
-		if n == 0 {
-			return refusal{fmt.Errorf("run %s is worked elsewhere: %w", runID, engine.ErrNotRunnable)}
-		}
-		run, err := s.find(ctx, tx, "", runID, false)
-		if err != nil {
-			return err
-		}
-		snap, err = s.snapshot(ctx, tx, run)
+		snap, err = b.snapshot(ctx, run)
 		snap.TakenOver = before.Status == engine.RunRunning
 		return err
 	})
-	return snap, err
+	if err != nil {
+		return engine.Snapshot{}, err
+	}
+	return snap, nil
 }
 
 // Commit implements [engine.Store].
 func (s *Store) Commit(ctx context.Context, t engine.Transition) (seq int64, err error) {
-	err = s.do(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if err := s.fence(ctx, tx, t); err != nil {
+	err = s.do(ctx, func(ctx context.Context, b *batch) error {
+		run, err := b.fence(ctx, t)
+		if err != nil {
 			return err
 		}
-		if err := s.putRecords(ctx, tx, t.RunID, t.Records); err != nil {
-			return err
-		}
+		b.putRecords(t.RunID, t.Records)
 		for i := range t.OpenParks {
-			if err := s.openPark(ctx, tx, t, &t.OpenParks[i]); err != nil {
+			if err := b.openPark(ctx, run, &t.OpenParks[i]); err != nil {
 				return err
 			}
 		}
 		for _, c := range t.ClosePark {
-			if err := s.closePark(ctx, tx, c, t.At); err != nil {
+			if err := b.closePark(ctx, c, t.At); err != nil {
 				return err
 			}
 		}
-		if seq, err = s.advance(ctx, tx, t); err != nil {
+		if seq, err = b.advance(ctx, t, run); err != nil {
 			return err
 		}
 		if parked(t.Status) && !t.WakeAt.IsZero() {
-			return s.enqueue(ctx, tx, t.RunID, t.WakeAt)
+			b.enqueue(t.RunID, t.WakeAt)
 		}
 		return nil
 	})
-	return seq, err
+	if err != nil {
+		return 0, err
+	}
+	return seq, nil
 }
 
 func parked(st engine.RunStatus) bool {
 	return st == engine.RunPendingApproval || st == engine.RunWaiting
 }
 
+// fenced is what a transition needs to know of its run.
+type fenced struct {
+	id, accountID, workflowID string
+	usage                     engine.Usage
+}
+
 // fence checks everything that may refuse a transition, before anything is
 // written.
-func (s *Store) fence(ctx context.Context, tx *sql.Tx, t engine.Transition) error {
-	query := "SELECT epoch, status, wakeups FROM runs WHERE id = ?"
-	if s.db.Dialect == models.Postgres {
-		query += " FOR UPDATE"
-	}
+func (b *batch) fence(ctx context.Context, t engine.Transition) (fenced, error) {
+	run := fenced{id: t.RunID}
 	var epoch, wakeups int64
-	var status string
-	if err := tx.QueryRowContext(ctx, s.bind(query), t.RunID).Scan(&epoch, &status, &wakeups); err != nil {
-		if err == sql.ErrNoRows {
-			return refusal{fmt.Errorf("run %s: %w", t.RunID, engine.ErrNotFound)}
-		}
-		return fmt.Errorf("check the lease of %s: %w", t.RunID, err)
-	}
-	if epoch != t.Epoch || status != string(engine.RunRunning) {
-		return refusal{fmt.Errorf("run %s: %w", t.RunID, engine.ErrLeaseLost)}
+	var status, used string
+	err := b.row(ctx, b.sql.forUpdate("SELECT account_id, workflow_id, epoch, status, wakeups, usage FROM runs WHERE id = ?"), t.RunID).
+		Scan(&run.accountID, &run.workflowID, &epoch, &status, &wakeups, &used)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return run, refusal{fmt.Errorf("run %s: %w", t.RunID, engine.ErrNotFound)}
+	case err != nil:
+		return run, fmt.Errorf("check the lease of %s: %w", t.RunID, err)
+	case epoch != t.Epoch || status != string(engine.RunRunning):
+		return run, refusal{fmt.Errorf("run %s: %w", t.RunID, engine.ErrLeaseLost)}
+	case parked(t.Status) && wakeups != t.Wakeups:
+		return run, refusal{fmt.Errorf("run %s: %w", t.RunID, engine.ErrWoken)}
 	}
 	for _, c := range t.ClosePark {
 		var park string
-		if err := tx.QueryRowContext(ctx, s.bind("SELECT status FROM parks WHERE id = ?"), c.ID).Scan(&park); err != nil || park != "open" {
-			return refusal{fmt.Errorf("park %s: %w", c.ID, engine.ErrWoken)}
+		err := b.row(ctx, "SELECT status FROM parks WHERE id = ? AND run_id = ?", c.ID, t.RunID).Scan(&park)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return run, fmt.Errorf("check park %s: %w", c.ID, err)
+		}
+		if park != "open" {
+			return run, refusal{fmt.Errorf("park %s: %w", c.ID, engine.ErrWoken)}
 		}
 	}
-	if parked(t.Status) && wakeups != t.Wakeups {
-		return refusal{fmt.Errorf("run %s: %w", t.RunID, engine.ErrWoken)}
-	}
-	return nil
+	return run, fromJSON(used, &run.usage)
 }
 
+// The forms of a transition's write to its run's own row.
+const (
+	advanceOnly   = "UPDATE runs SET span_seq = span_seq + ?, usage = ? WHERE id = ? RETURNING span_seq"
+	advanceParked = "UPDATE runs SET span_seq = span_seq + ?, usage = ?, status = ?, wake_at = ?, lease_owner = '', lease_until = NULL WHERE id = ? RETURNING span_seq"
+	advanceEnded  = "UPDATE runs SET span_seq = span_seq + ?, usage = ?, status = ?, wake_at = NULL, lease_owner = '', lease_until = NULL, output = ?, error = ?, ended_at = ? WHERE id = ? RETURNING span_seq"
+)
+
 // advance writes the run's own row.
-func (s *Store) advance(ctx context.Context, tx *sql.Tx, t engine.Transition) (seq int64, err error) {
-	set := "span_seq = span_seq + ?"
-	args := []any{t.Spans}
-	if t.Usage != (engine.Usage{}) {
-		var old string
-		if err := tx.QueryRowContext(ctx, s.bind("SELECT usage FROM runs WHERE id = ?"), t.RunID).Scan(&old); err != nil {
-			return 0, fmt.Errorf("read usage of %s: %w", t.RunID, err)
-		}
-		var sum engine.Usage
-		if err := fromJSON(old, &sum); err != nil {
-			return 0, err
-		}
-		set += ", usage = ?"
-		args = append(args, usage(sum.Add(t.Usage)))
-	}
+func (b *batch) advance(ctx context.Context, t engine.Transition, run fenced) (seq int64, err error) {
+	query, args := advanceOnly, []any{t.Spans, usage(run.usage.Add(t.Usage))}
 	switch {
+	case t.Status.Terminal():
+		query, args = advanceEnded, append(args, string(t.Status), rawJSON(t.Output), stepError(t.Error), micros(t.At))
 	case t.Status != "":
-		set += ", status = ?, wake_at = ?, lease_owner = '', lease_until = NULL"
-		args = append(args, string(t.Status), models.At(t.WakeAt))
-		if t.Status.Terminal() {
-			set += ", output = ?, error = ?, ended_at = ?"
-			args = append(args, string(t.Output), stepError(t.Error), models.At(t.At))
-		}
+		query, args = advanceParked, append(args, string(t.Status), micros(t.WakeAt))
 	case t.Lease > 0:
-		set += ", lease_until = " + s.now() + " + ?"
-		args = append(args, micros(t.Lease))
+		query, args = "UPDATE runs SET span_seq = span_seq + ?, usage = ?, lease_until = "+b.sql.now()+" + ? WHERE id = ? RETURNING span_seq", append(args, t.Lease.Microseconds())
 	}
-	err = tx.QueryRowContext(ctx, s.bind("UPDATE runs SET "+set+" WHERE id = ? RETURNING span_seq"), append(args, t.RunID)...).Scan(&seq)
-	if err != nil {
+	if err := b.row(ctx, query, append(args, t.RunID)...).Scan(&seq); err != nil {
 		return 0, fmt.Errorf("write run %s: %w", t.RunID, err)
 	}
 	return seq, nil
@@ -202,12 +197,12 @@ func (s *Store) advance(ctx context.Context, tx *sql.Tx, t engine.Transition) (s
 
 // Restart implements [engine.Store].
 func (s *Store) Restart(ctx context.Context, accountID, runID string, reset func(engine.Snapshot) (engine.Reset, error)) (run engine.Run, err error) {
-	err = s.do(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		before, err := s.find(ctx, tx, accountID, runID, true)
+	err = s.do(ctx, func(ctx context.Context, b *batch) error {
+		before, err := b.lock(ctx, accountID, runID)
 		if err != nil {
-			return refusal{err}
+			return err
 		}
-		snap, err := s.snapshot(ctx, tx, before)
+		snap, err := b.snapshot(ctx, before)
 		if err != nil {
 			return err
 		}
@@ -215,40 +210,49 @@ func (s *Store) Restart(ctx context.Context, accountID, runID string, reset func
 		if err != nil {
 			return refusal{err}
 		}
-		for _, k := range r.Superseded {
-			if _, err := s.exec(ctx, tx, "UPDATE step_records SET superseded = ? WHERE run_id = ? AND address = ? AND round = ?", true, runID, k.Address, k.Round); err != nil {
-				return fmt.Errorf("supersede %s of %s: %w", k.Address, runID, err)
-			}
-		}
-		if err := s.putRecords(ctx, tx, runID, r.Records); err != nil {
-			return err
-		}
-		input := before.Input
-		if len(r.Input) > 0 {
-			input = r.Input
-		}
-		if _, err := s.exec(ctx, tx, "UPDATE runs SET status = 'queued', epoch = epoch + 1, error = '', output = '', ended_at = NULL, input = ? WHERE id = ?", string(input), runID); err != nil {
-			return fmt.Errorf("requeue run %s: %w", runID, err)
-		}
-		if run, err = s.find(ctx, tx, accountID, runID, false); err != nil {
-			return err
-		}
-		return s.enqueue(ctx, tx, runID, time.Now().Add(s.delay))
+		run, err = b.requeue(ctx, before, r)
+		return err
 	})
-	return run, err
+	if err != nil {
+		return engine.Run{}, err
+	}
+	return run, nil
+}
+
+func (b *batch) requeue(ctx context.Context, run engine.Run, r engine.Reset) (engine.Run, error) {
+	for _, k := range r.Superseded {
+		if _, err := b.exec(ctx, "UPDATE step_records SET superseded = ? WHERE run_id = ? AND address = ? AND round = ?", true, run.ID, k.Address, k.Round); err != nil {
+			return run, fmt.Errorf("supersede %s of %s: %w", k.Address, run.ID, err)
+		}
+	}
+	b.putRecords(run.ID, r.Records)
+	input := run.Input
+	if len(r.Input) > 0 {
+		input = json.RawMessage(rawJSON(r.Input))
+	}
+	run, err := scanRun(b.row(ctx, "UPDATE runs SET status = 'queued', epoch = epoch + 1, error = '', output = '', ended_at = NULL, input = ? WHERE id = ? RETURNING "+runColumns, string(input), run.ID))
+	if err != nil {
+		return run, fmt.Errorf("requeue run: %w", err)
+	}
+	b.enqueue(run.ID, time.Now().Add(b.delay))
+	return run, nil
 }
 
 // Due implements [engine.Store].
 func (s *Store) Due(ctx context.Context, grace time.Duration, limit int) ([]string, error) {
-	query := "SELECT id FROM runs WHERE status IN ('queued', 'running', 'waiting', 'pending_approval') AND (" +
-		"(status = 'queued' AND created_at <= " + s.now() + " - ?) OR " +
-		"(status = 'running' AND (lease_until IS NULL OR lease_until <= " + s.now() + ")) OR " +
-		"(status IN ('waiting', 'pending_approval') AND wake_at IS NOT NULL AND wake_at <= " + s.now() + ")) ORDER BY created_at LIMIT ?"
+	now := s.sql.now()
+	// Three questions, each with an index of its own: runs that wait for people may be
+	// many, and are not looked at.
+	query := "SELECT id FROM (" +
+		"SELECT id, created_at AS at FROM runs WHERE status = 'queued' AND created_at <= " + now + " - ? UNION ALL " +
+		"SELECT id, lease_until FROM runs WHERE status = 'running' AND (lease_until IS NULL OR lease_until <= " + now + ") UNION ALL " +
+		"SELECT id, wake_at FROM runs WHERE wake_at IS NOT NULL AND wake_at <= " + now + " AND status IN ('waiting', 'pending_approval')" +
+		") AS due ORDER BY at LIMIT ?"
 	conn, err := s.db.Read(ctx).DB()
 	if err != nil {
 		return nil, fmt.Errorf("read handle: %w", err)
 	}
-	rows, err := conn.QueryContext(ctx, s.bind(query), micros(grace), limit)
+	rows, err := conn.QueryContext(ctx, s.sql.bind(query), grace.Microseconds(), limit)
 	if err != nil {
 		return nil, fmt.Errorf("find due runs: %w", err)
 	}

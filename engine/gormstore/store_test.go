@@ -13,7 +13,7 @@ import (
 )
 
 // opened is a started store on a database with an account and a workflow.
-func opened(t *testing.T, db *models.DB) enginetest.Opened {
+func opened(t testing.TB, db *models.DB) enginetest.Opened {
 	t.Helper()
 	ctx := context.Background()
 	owner, _, err := db.Bootstrap(ctx)

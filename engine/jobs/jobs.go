@@ -151,10 +151,14 @@ func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements [slog.Handler].
 func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
 
-// Enqueue stores, in a transaction, the job that works a run at a time.
-func (q *Queue) Enqueue(ctx context.Context, tx *sql.Tx, runID string, at time.Time) error {
-	if _, err := q.insert.InsertTx(ctx, tx, RunArgs{RunID: runID}, &river.InsertOpts{ScheduledAt: at}); err != nil {
-		return fmt.Errorf("insert job: %w", err)
+// Enqueue stores, in a transaction, the jobs that work runs, each at its time.
+func (q *Queue) Enqueue(ctx context.Context, tx *sql.Tx, runs map[string]time.Time) error {
+	params := make([]river.InsertManyParams, 0, len(runs))
+	for id, at := range runs {
+		params = append(params, river.InsertManyParams{Args: RunArgs{RunID: id}, InsertOpts: &river.InsertOpts{ScheduledAt: at}})
+	}
+	if _, err := q.insert.InsertManyFastTx(ctx, tx, params); err != nil {
+		return fmt.Errorf("insert jobs: %w", err)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func enqueue(t *testing.T, db *models.DB, q *jobs.Queue, id string, at time.Time
 	err := db.Write(t.Context(), func(tx *gorm.DB) error {
 		raw, ok := models.Tx(tx)
 		require.True(t, ok)
-		require.NoError(t, q.Enqueue(t.Context(), raw, id, at))
+		require.NoError(t, q.Enqueue(t.Context(), raw, map[string]time.Time{id: at}))
 		return fail
 	})
 	require.ErrorIs(t, err, fail)
