@@ -3,6 +3,7 @@ package models
 import (
 	"context"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
 )
@@ -128,4 +129,16 @@ func (d *DB) Run(ctx context.Context, accountID, id string) (RunItem, error) {
 	var r RunItem
 	err := d.Read(ctx).Table(runJoin).Where("runs.account_id = ? AND runs.id = ?", accountID, id).Select("runs.*, " + runNames).Take(&r).Error
 	return r, one(err, "run %s", id)
+}
+
+// wakeSlack is how much early a wake time counts as come: queues round times.
+const wakeSlack = 100 * time.Millisecond
+
+// RunAwaitsWork reports whether a run of any account could go on now: it is not
+// over, and does not wait for a person or a later time. A run that is gone does not.
+func (d *DB) RunAwaitsWork(ctx context.Context, id string) (bool, error) {
+	var n int64
+	err := d.Read(ctx).Model(&Run{}).
+		Where("id = ? AND (status IN ('queued', 'running') OR (status IN ('waiting', 'pending_approval') AND wake_at <= ?))", id, At(time.Now().Add(wakeSlack))).Count(&n).Error
+	return n > 0, one(err, "look at run %s", id)
 }

@@ -73,13 +73,19 @@ type Queue struct {
 // worker is River's view of the runner, which is set by Start.
 type worker struct {
 	river.WorkerDefaults[RunArgs]
+	db     *models.DB
 	runner Runner
 }
 
-// Work implements River's worker interface.
+// Work implements River's worker interface. Most jobs come when their run has been
+// worked long since: one that rests now is not claimed only to be parked again.
 func (w *worker) Work(ctx context.Context, job *river.Job[RunArgs]) error {
 	if w.runner == nil {
 		return errors.New("this process does not work runs")
+	}
+	awaits, err := w.db.RunAwaitsWork(ctx, job.Args.RunID)
+	if err != nil || !awaits {
+		return err
 	}
 	if err := w.runner.RunSegment(ctx, job.Args.RunID); err != nil {
 		return fmt.Errorf("work run %s: %w", job.Args.RunID, err)
@@ -104,7 +110,7 @@ func New(db *models.DB, o Options) (*Queue, error) {
 	if o.Grace == 0 {
 		o.Grace = 10 * time.Second
 	}
-	q := &Queue{db: db, o: o, worker: &worker{}}
+	q := &Queue{db: db, o: o, worker: &worker{db: db}}
 	var err error
 	if db.Dialect == models.SQLite {
 		q.insert, err = river.NewClient(riversqlite.New(db.SQL()), q.config(true))
