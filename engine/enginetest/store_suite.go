@@ -30,6 +30,7 @@ func RunStore(t *testing.T, open func(t *testing.T) Opened) {
 	tests := map[string]func(suite, *testing.T){
 		"a run comes back as it was created":      suite.roundTrip,
 		"an idempotency key starts once":          suite.idempotency,
+		"fifty starts with one key are one run":   suite.concurrentStarts,
 		"a claim excludes others and counts up":   suite.claim,
 		"an expired lease is taken over":          suite.takeover,
 		"commits are fenced by epoch":             suite.fence,
@@ -45,6 +46,9 @@ func RunStore(t *testing.T, open func(t *testing.T) Opened) {
 		"concurrent runs keep apart":              suite.concurrent,
 		"foreign accounts find nothing":           suite.foreign,
 		"NUL and broken text are stored safely":   suite.hostileText,
+		"commits of one run are seen in order":    suite.sameRun,
+		"a refused commit changes nothing":        suite.refused,
+		"snapshots are of one moment":             suite.moments,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -110,6 +114,32 @@ func (s suite) idempotency(t *testing.T) {
 	n.Input = json.RawMessage(`{}`)
 	_, _, err = s.Store.CreateRun(t.Context(), n)
 	require.ErrorIs(t, err, engine.ErrConflict)
+}
+
+func (s suite) concurrentStarts(t *testing.T) {
+	ids, created := make([]string, 50), make([]bool, 50)
+	errs := make([]error, 50)
+	var wg sync.WaitGroup
+	for i := range ids {
+		wg.Go(func() {
+			n := engine.NewRun{Run: engine.Run{
+				ID: engine.NewID(), AccountID: s.AccountID, WorkflowID: s.WorkflowID, VersionID: s.VersionID, DefinitionHash: s.Hash,
+				Input: json.RawMessage(`{}`), IdempotencyKey: "once", CreatedAt: now,
+			}}
+			run, isNew, err := s.Store.CreateRun(context.Background(), n)
+			ids[i], created[i], errs[i] = run.ID, isNew, err
+		})
+	}
+	wg.Wait()
+	winners := 0
+	for i := range ids {
+		require.NoError(t, errs[i])
+		require.Equal(t, ids[0], ids[i])
+		if created[i] {
+			winners++
+		}
+	}
+	require.Equal(t, 1, winners)
 }
 
 func (s suite) claim(t *testing.T) {
@@ -425,4 +455,107 @@ func (s suite) hostileText(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(r.Output), string(after.Records[0].Output))
 	require.Contains(t, after.Records[0].Error.Message, "nul ")
+	run := s.create(t, func(n *engine.NewRun) {
+		n.Input, n.IdempotencyKey = json.RawMessage("{\"a\":\"\xff\"}"), "key \x00 \xff"
+	})
+	_, err = s.Store.Load(t.Context(), s.AccountID, run.ID)
+	require.NoError(t, err)
+	for _, id := range []string{"\x00", "\xff", ""} {
+		_, err = s.Store.Load(t.Context(), s.AccountID, id)
+		require.ErrorIs(t, err, engine.ErrNotFound)
+		_, err = s.Store.Claim(t.Context(), id, "me", time.Minute)
+		require.ErrorIs(t, err, engine.ErrNotFound)
+		_, err = s.Store.Cancel(t.Context(), engine.Cancellation{AccountID: s.AccountID, RunID: id, At: now})
+		require.ErrorIs(t, err, engine.ErrNotFound)
+		_, err = s.Store.Answer(t.Context(), engine.Answer{AccountID: s.AccountID, ParkID: id, At: now})
+		require.ErrorIs(t, err, engine.ErrNotFound)
+	}
+}
+
+// sameRun hands in changes of one run faster than they are committed: the store may
+// join them, but each must build on the one before.
+func (s suite) sameRun(t *testing.T) {
+	snap := s.claimed(t)
+	busy := make(chan struct{})
+	var others sync.WaitGroup
+	for range 8 { // so that there is something to join
+		run := s.claimed(t).Run
+		others.Go(func() {
+			for {
+				select {
+				case <-busy:
+					return
+				default:
+					_, _ = s.Store.Commit(context.Background(), engine.Transition{RunID: run.ID, AccountID: run.AccountID, Epoch: run.Epoch, At: now})
+				}
+			}
+		})
+	}
+	for i := range 50 {
+		r := sample("a")
+		r.Attempt, r.Seq = i, 1
+		seq := s.commit(t, snap.Run, func(tr *engine.Transition) {
+			tr.Records, tr.Spans, tr.Usage = []engine.Record{r}, 2, engine.Usage{InputTokens: 1}
+		})
+		require.EqualValues(t, 2*(i+1), seq)
+	}
+	close(busy)
+	others.Wait()
+	after, err := s.Store.Load(t.Context(), s.AccountID, snap.Run.ID)
+	require.NoError(t, err)
+	require.Len(t, after.Records, 1)
+	require.Equal(t, 49, after.Records[0].Attempt)
+	require.EqualValues(t, 50, after.Run.Usage.InputTokens)
+}
+
+func (s suite) refused(t *testing.T) {
+	run, p := s.parked(t)
+	before, err := s.Store.Load(t.Context(), s.AccountID, run.ID)
+	require.NoError(t, err)
+	late := engine.Park{ID: engine.NewID(), RunID: run.ID, Address: "late", NodeID: "late", Kind: engine.ParkTimer, OpenedAt: now}
+	tr := engine.Transition{
+		RunID: run.ID, AccountID: s.AccountID, Epoch: run.Epoch, Records: []engine.Record{sample("late")}, OpenParks: []engine.Park{late},
+		Usage: engine.Usage{InputTokens: 9}, Spans: 9, Status: engine.RunFailed, At: now,
+		ClosePark: []engine.ParkClose{{ID: p.ID, Status: "cancelled"}},
+	}
+	_, err = s.Store.Commit(t.Context(), tr)
+	require.ErrorIs(t, err, engine.ErrLeaseLost, "a parked run has given its lease back")
+	claimed, err := s.Store.Claim(t.Context(), run.ID, "a", time.Minute)
+	require.NoError(t, err)
+	_, err = s.Store.Commit(t.Context(), tr)
+	require.ErrorIs(t, err, engine.ErrLeaseLost, "the epoch is the one before")
+	tr.Epoch, tr.ClosePark = claimed.Run.Epoch, append(tr.ClosePark, engine.ParkClose{ID: engine.NewID(), Status: "cancelled"})
+	_, err = s.Store.Commit(t.Context(), tr)
+	require.ErrorIs(t, err, engine.ErrWoken, "one of the parks is not open")
+	after, err := s.Store.Load(t.Context(), s.AccountID, run.ID)
+	require.NoError(t, err)
+	require.Equal(t, before.Records, after.Records)
+	require.Equal(t, before.Parks, after.Parks)
+	require.Equal(t, before.Run.SpanSeq, after.Run.SpanSeq)
+	require.Equal(t, before.Run.Usage, after.Run.Usage)
+}
+
+// moments reads while an answer is given: a snapshot has all of it or nothing.
+func (s suite) moments(t *testing.T) {
+	for range 10 {
+		run, p := s.parked(t)
+		answered := make(chan error, 1)
+		go func() {
+			_, err := s.Store.Answer(context.Background(), s.answer(p, Person, "approve"))
+			answered <- err
+		}()
+		for done := false; !done; {
+			select {
+			case err := <-answered:
+				require.NoError(t, err)
+				done = true
+			default:
+			}
+			snap, err := s.Store.Load(t.Context(), s.AccountID, run.ID)
+			require.NoError(t, err)
+			before := fmt.Sprint(0, 1, engine.StepParked)
+			after := fmt.Sprint(1, 0, engine.StepSucceeded)
+			require.Contains(t, []string{before, after}, fmt.Sprint(snap.Run.Wakeups, len(snap.Parks), snap.Records[0].Status))
+		}
+	}
 }
