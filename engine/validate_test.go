@@ -174,3 +174,16 @@ func TestConfigValidatorIssues(t *testing.T) {
 		{Code: "hm", Severity: engine.SeverityWarning, NodeID: "p", Field: "config", Message: "hm"},
 	}, engine.Validate(def, registryWith(t, picky)))
 }
+
+// TestSchemaIssuesHaveAnOrder gives a config several mistakes at once, among them
+// fields that the schema does not know and values of the wrong type.
+func TestSchemaIssuesHaveAnOrder(t *testing.T) {
+	t.Parallel()
+	reg := registryWith(t)
+	def, _, err := engine.Import([]byte(`{"nodes":[{"id":"a","type":"llm_call","config":{"z":1,"y":2,"x":3,"model":[],"temperature":{},"max_tokens":[]}}]}`), reg)
+	require.NoError(t, err)
+	first := engine.Validate(def, reg)
+	for range 50 {
+		require.Equal(t, first, engine.Validate(def, reg))
+	}
+}

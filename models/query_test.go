@@ -377,7 +377,7 @@ func TestSpansOfLostRunsAndOldVersionsAreLeftOut(t *testing.T) {
 		r := newRun(t, db, newWorkflow(t, db, owner(t, db).AccountID, "w"), "running", day(0))
 		spans := []models.Span{{RunID: "gone", ID: "s", Seq: 1, Body: "lost"}}
 		for i := range 500 {
-			spans = append(spans, models.Span{RunID: r.ID, ID: fmt.Sprint("s", i%250), Seq: int64(i + 1), AccountID: r.AccountID, Body: fmt.Sprint(i)})
+			spans = append(spans, models.Span{RunID: r.ID, ID: fmt.Sprint("s", i%250), Seq: int64(i + 1), AccountID: r.AccountID, Body: strconv.Itoa(i)})
 		}
 		require.NoError(t, db.SaveSpans(t.Context(), spans))
 		got, err := db.Spans(t.Context(), r.AccountID, r.ID, 0)

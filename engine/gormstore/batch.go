@@ -41,7 +41,7 @@ func newBatch(s *Store, tx *sql.Tx) *batch {
 func (b *batch) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	var res sql.Result
 	var err error
-	if st := b.sql.in(ctx, b.tx, query); st != nil {
+	if st := b.sql.in(ctx, b.tx, query); st != nil { //nolint:sqlclosecheck // the transaction's end closes it
 		res, err = st.ExecContext(ctx, args...)
 	} else {
 		res, err = b.tx.ExecContext(ctx, b.sql.bind(query), args...)
@@ -53,14 +53,14 @@ func (b *batch) exec(ctx context.Context, query string, args ...any) (int64, err
 }
 
 func (b *batch) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if st := b.sql.in(ctx, b.tx, query); st != nil {
+	if st := b.sql.in(ctx, b.tx, query); st != nil { //nolint:sqlclosecheck // the transaction's end closes it
 		return st.QueryContext(ctx, args...)
 	}
 	return b.tx.QueryContext(ctx, b.sql.bind(query), args...)
 }
 
 func (b *batch) row(ctx context.Context, query string, args ...any) *sql.Row {
-	if st := b.sql.in(ctx, b.tx, query); st != nil {
+	if st := b.sql.in(ctx, b.tx, query); st != nil { //nolint:sqlclosecheck // the transaction's end closes it
 		return st.QueryRowContext(ctx, args...)
 	}
 	return b.tx.QueryRowContext(ctx, b.sql.bind(query), args...)

@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -58,6 +59,11 @@ func (s *Schemas) Check(schema, value json.RawMessage, lenient bool) ([]engine.S
 	}
 	w := &walker{root: v, lenient: lenient, printer: s.printer, seen: map[engine.SchemaProblem]bool{}}
 	w.walk(failed)
+	// The library goes over maps: without an order of our own, the same value would
+	// have another list at every call.
+	slices.SortFunc(w.problems, func(a, b engine.SchemaProblem) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
+	})
 	return w.problems, nil
 }
 
