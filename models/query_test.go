@@ -2,6 +2,7 @@ package models_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 

@@ -68,7 +68,7 @@ func (s *statements) prepare() {
 	for query := range s.missing {
 		if len(s.prepared) < maxPrepared {
 			ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
-			if st, err := s.db.SQL().PrepareContext(ctx, query); err == nil { //nolint:sqlclosecheck // the transaction closes it
+			if st, err := s.db.SQL().PrepareContext(ctx, query); err == nil { //nolint:sqlclosecheck // kept for the life of the store
 				s.prepared[query] = st
 			}
 			cancel()
