@@ -5,6 +5,9 @@
 // do, unless that process has died, was full, or does not work runs. Timers further
 // off than a process may live are jobs too. A sweeper looks for what slipped
 // through both: runs whose lease has expired above all.
+//
+// A run may have several jobs, and they are not kept unique: a timer far off must
+// not swallow the job that is due soon. One that finds nothing to do costs a read.
 package jobs
 
 import (
