@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -342,73 +341,6 @@ func (e *Engine) giveUp(ctx context.Context, snap Snapshot, cause error) error {
 	return nil
 }
 
-// handBack gives the run back on Stop: attempts in flight get the grace time, what
-// is not through then runs again.
-func (g *segment) handBack(ctx context.Context, stop context.CancelFunc) error {
-	deadline := time.NewTimer(g.e.cfg.Grace)
-	defer deadline.Stop()
-	for waiting := true; waiting && g.flying > 0; {
-		select {
-		case r := <-g.results:
-			g.take(r)
-		case <-deadline.C:
-			waiting = false
-		}
-	}
-	stop()
-	g.s.drain(0)
-	now := g.e.now()
-	for _, l := range g.ready {
-		g.s.cutOff(l.st, now)
-	}
-	g.s.cutOffFlying(g.s.root, now)
-	if g.s.done {
-		return g.end(context.WithoutCancel(ctx))
-	}
-	t := Transition{Status: RunWaiting, WakeAt: now}
-	if at, ok := g.s.timers.next(); ok && len(g.s.effects) == 0 && g.flying == 0 {
-		t.WakeAt = at
-	}
-	if g.s.parkedPeople > 0 {
-		t.Status = RunPendingApproval
-	}
-	err := g.commit(context.WithoutCancel(ctx), t)
-	if errors.Is(err, ErrWoken) {
-		if err = g.absorb(context.WithoutCancel(ctx)); err == nil {
-			t.WakeAt = now
-			err = g.commit(context.WithoutCancel(ctx), t)
-		}
-	}
-	return err
-}
-
-// cutOff makes a running step due again with the attempt it had.
-func (s *state) cutOff(st *step, now time.Time) {
-	if st.rec == nil || st.rec.Status != StepRunning {
-		return
-	}
-	st.rec.Status, st.rec.NextAttemptAt = StepRetrying, now
-	st.rec.Attempt--
-	st.flying = false
-	st.token++
-	s.touch(st.rec)
-	s.spanOf(st)
-}
-
-func (s *state) cutOffFlying(sc *scope, now time.Time) {
-	for i := range sc.steps {
-		st := &sc.steps[i]
-		if st.flying {
-			s.cutOff(st, now)
-		}
-		if st.box != nil {
-			for _, inner := range st.box.scopes() {
-				s.cutOffFlying(inner, now)
-			}
-		}
-	}
-}
-
 // parked arranges for the run's next timer. Times further off are left to the job
 // that the store scheduled.
 func (e *Engine) parked(runID string, wakeAt time.Time) {
@@ -434,49 +366,4 @@ func (e *Engine) parked(runID string, wakeAt time.Time) {
 		e.mu.Unlock()
 		e.Dispatch(runID)
 	})
-}
-
-// The segment is its state's host.
-
-func (g *segment) now() time.Time { return g.e.now() }
-
-func (g *segment) newID() string { return g.e.cfg.NewID() }
-
-func (g *segment) backoff(p RetryPolicy, attempt int) time.Duration {
-	return backoff(p, attempt, g.e.cfg.Jitter)
-}
-
-// inline runs an attempt of a pure or parking step on the owner's goroutine.
-func (g *segment) inline(st *step) {
-	config, err := g.s.render(st)
-	g.s.begunAttempt(st, config)
-	if err != nil {
-		g.s.fail(st, asStepError(err))
-		return
-	}
-	a := g.s.newAttempt(st, config, g.s.env(st, false))
-	a.input.Logger = g.log
-	ctx, cancel := context.WithTimeout(g.workers, st.node.Timeout)
-	defer cancel()
-	out, err := a.run(ctx)
-	st.rec.Usage = st.rec.Usage.Add(out.Usage)
-	g.s.usage = g.s.usage.Add(out.Usage)
-	switch {
-	case err != nil:
-		g.s.attemptFailed(st, judge(ctx, err, st.node.Timeout))
-	case out.Park != nil:
-		g.s.park(st, out.Park)
-	default:
-		g.s.succeed(st, out)
-	}
-	g.s.annotate(st, a.notes.take())
-}
-
-// annotate adds what a kind traced to the step's queued span.
-func (s *state) annotate(st *step, notes spanAttributes) {
-	i, ok := s.spanSet[stepSpanID(st.rec.Address, st.rec.Round)]
-	if !ok {
-		return
-	}
-	maps.Copy(s.spans[i].span.Attributes, notes)
 }

@@ -288,7 +288,7 @@ func (s suite) answers(t *testing.T) {
 }
 
 func (s suite) badAnswer(t *testing.T) {
-	run, p := s.parked(t)
+	_, p := s.parked(t)
 	a := s.answer(p, Person, "approve")
 	a.Resolve = func(engine.Park) (engine.Resolution, error) {
 		return engine.Resolution{}, &engine.InvalidError{Message: "no"}
@@ -307,7 +307,6 @@ func (s suite) badAnswer(t *testing.T) {
 	_, err = s.Store.Answer(t.Context(), s.answer(p, Person, "reject"))
 	require.ErrorIs(t, err, engine.ErrConflict)
 	require.ErrorContains(t, err, "Mai")
-	_ = run
 }
 
 func (s suite) closedPark(t *testing.T) {
