@@ -33,6 +33,9 @@ type Deps struct {
 	Version string
 	// Demo tells that no model is set up.
 	Demo bool
+	// ProbesOnly leaves out pages, API and websocket: a process that only works runs
+	// answers for its health and its metrics.
+	ProbesOnly bool
 }
 
 // Server is the handler of all requests.
@@ -58,6 +61,9 @@ func New(d Deps) (http.Handler, error) {
 	e.GET("/readyz", s.ready)
 	if d.Metrics != nil {
 		e.GET("/metrics", echo.WrapHandler(promhttp.HandlerFor(d.Metrics, promhttp.HandlerOpts{})))
+	}
+	if d.ProbesOnly {
+		return e, nil
 	}
 	e.GET("/static/*", echo.WrapHandler(static.Handler()))
 	e.Any("/api/*", echo.WrapHandler(d.API))

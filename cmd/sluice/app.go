@@ -125,12 +125,15 @@ func (a *App) openEngine(ctx context.Context, reg *engine.Registry, metrics *pro
 // openWeb joins pages, API and websocket.
 func (a *App) openWeb(hub *trace.Hub, metrics *prometheus.Registry) error {
 	a.live = live.New(a.db, hub, api.View(a.db), a.log)
-	for name, f := range map[string]func() float64{
-		"sluice_live_clients":   func() float64 { return float64(a.live.Clients()) },
-		"sluice_active_runs":    func() float64 { return float64(a.engine.ActiveRuns()) },
-		"sluice_stuck_attempts": func() float64 { return float64(a.engine.StuckAttempts()) },
+	for _, m := range []struct {
+		name, help string
+		value      func() float64
+	}{
+		{"sluice_live_clients", "Open websockets.", func() float64 { return float64(a.live.Clients()) }},
+		{"sluice_active_runs", "Runs that this process works.", func() float64 { return float64(a.engine.ActiveRuns()) }},
+		{"sluice_stuck_attempts", "Attempts that go on although their time is up.", func() float64 { return float64(a.engine.StuckAttempts()) }},
 	} {
-		g := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: "See the documentation of metrics."}, f)
+		g := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: m.name, Help: m.help}, m.value)
 		if err := metrics.Register(g); err != nil {
 			return fmt.Errorf("register metrics: %w", err)
 		}
@@ -158,7 +161,7 @@ func (a *App) Listen(ctx context.Context) error {
 	authenticator := auth.New(a.db, len(a.baseURL) > 8 && a.baseURL[:8] == "https://")
 	handler, err := web.New(web.Deps{
 		App: a.service, Auth: authenticator, API: api.New(api.Deps{App: a.service, Hub: a.hub, Log: a.log, Version: version}),
-		Live: a.live, Metrics: a.metrics, Log: a.log, BaseURL: a.baseURL, Version: version, Demo: a.cfg.demo(),
+		Live: a.live, Metrics: a.metrics, Log: a.log, BaseURL: a.baseURL, Version: version, Demo: a.cfg.demo(), ProbesOnly: !a.cfg.web(),
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -179,10 +182,8 @@ func (a *App) Run(ctx context.Context) error {
 		a.onClose(a.queue.Stop)
 	}
 	failed := make(chan error, 1)
-	if a.cfg.web() {
-		go func() { failed <- a.server.Serve(a.listener) }()
-		a.onClose(a.server.Shutdown)
-	}
+	go func() { failed <- a.server.Serve(a.listener) }()
+	a.onClose(a.server.Shutdown)
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)

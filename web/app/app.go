@@ -148,6 +148,11 @@ func (s *Service) Publish(ctx context.Context, p auth.Principal, id string, revi
 	if err != nil {
 		return models.WorkflowVersion{}, err
 	}
+	if w.DraftRevision != revision {
+		return models.WorkflowVersion{}, &models.StaleError{Current: w.DraftRevision, UpdatedBy: w.UpdatedBy, UpdatedAt: w.UpdatedAt.Time}
+	}
+	// The store checks the revision again: the draft that was read here is the one
+	// that is published.
 	v, err := s.version(ctx, p, w, notes, true, revision)
 	if err != nil {
 		return v, err
