@@ -62,7 +62,8 @@ func TestHostileInput(t *testing.T) {
 			def, imported, err := engine.Import([]byte(tt.doc), reg)
 			require.NoError(t, err)
 			issues := engine.Validate(def, reg)
-			require.Less(t, time.Since(began), 5*time.Second)
+			// No measure of speed: it tells hanging from working on any machine.
+			require.Less(t, time.Since(began), 2*time.Minute, "it hangs")
 			require.LessOrEqual(t, len(issues), 10_001)
 			size, codes := 0, map[string]bool{}
 			for _, i := range append(imported, issues...) {
