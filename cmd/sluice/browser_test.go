@@ -110,6 +110,15 @@ func (b *browser) click(selector string) {
 	b.do(chromedp.Click(selector))
 }
 
+// write types a text at the end of a field, key by key.
+func (b *browser) write(selector, text string) {
+	b.t.Helper()
+	b.wait(selector)
+	field := fmt.Sprintf("document.querySelector(%q)", selector)
+	require.True(b.t, b.js(field+".focus() || ("+field+".selectionStart = "+field+".value.length, true)"))
+	b.do(chromedp.KeyEvent(text))
+}
+
 // press clicks the button (or link, or option) that has a text.
 func (b *browser) press(label string) {
 	b.t.Helper()

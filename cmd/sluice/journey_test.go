@@ -24,7 +24,7 @@ func TestJourneyDrawSaveRunWatch(t *testing.T) {
 	b.see("Content pipeline") // the examples are there
 	b.press("New workflow")
 	b.wait("#create[open]")
-	b.do(chromedp.SendKeys("#new-name", "Drawn by hand"))
+	b.write("#new-name", "Drawn by hand")
 	b.press("Create blank workflow")
 	b.wait(".react-flow__node[data-id=start]")
 	require.Equal(t, "Drawn by hand", b.text(`document.querySelector("[aria-label='Name of the workflow']").value`))
@@ -135,7 +135,7 @@ func TestJourneyTwoTabsEditTheSameWorkflow(t *testing.T) {
 	rename := func(b *browser, name string) {
 		b.open("/workflows/" + id)
 		b.wait(".react-flow__node[data-id=start]")
-		b.do(chromedp.SendKeys(`[aria-label="Name of the workflow"]`, name))
+		b.write(`[aria-label="Name of the workflow"]`, name)
 		b.see("Unsaved")
 	}
 	rename(first, " (first)")
