@@ -53,7 +53,9 @@ type PlanNode struct {
 // PlanEdge is an edge between node indexes. Handle is resolved: never empty when
 // the source has named handles, except [HandleAny].
 type PlanEdge struct {
-	Index     int
+	Index int
+	// At is the edge's place in the definition, where duplicates still stand.
+	At        int
 	Source    int
 	Target    int
 	Handle    string

@@ -2,7 +2,10 @@ package engine
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
+
+	"sluice/engine/expr"
 )
 
 // spanRef is a change of a span that waits for its commit. Sequence numbers are
@@ -75,8 +78,32 @@ func (s *state) spanOf(st *step) {
 	if p := s.parks[st.rec.ParkID]; p != nil && st.rec.Status == StepParked {
 		sp.Attributes["park"], _ = json.Marshal(map[string]any{"id": p.ID, "kind": p.Kind, "wake_at": p.WakeAt, "approval": p.Approval}) //nolint:errchkjson // fixed shape
 	}
+	if sp.Attributes["taken"] = s.takenEdges(st); sp.Attributes["taken"] == nil {
+		delete(sp.Attributes, "taken")
+	}
 	s.putSpan(sp)
 }
+
+// takenEdges lists the edges that a settled step took, by their places in the
+// definition, where that can't be told from its handle: an edge's own condition
+// decides. It is nil otherwise.
+func (s *state) takenEdges(st *step) json.RawMessage {
+	if st.rec.Taken == nil || !slices.ContainsFunc(st.node.Out, func(i int) bool { return s.prog.Edges[i].Condition != nil }) {
+		return nil
+	}
+	buf := []byte{'['}
+	for n, i := range st.rec.Taken {
+		if n > 0 {
+			buf = append(buf, ',')
+		}
+		buf = strconv.AppendInt(buf, int64(s.prog.Edges[i].At), 10)
+	}
+	return append(buf, ']')
+}
+
+// maxIterationItem bounds the item that an iteration's span repeats; the loop's own
+// input has it whole.
+const maxIterationItem = 16 << 10
 
 // iterationSpan queues the span of a loop's iteration.
 func (s *state) iterationSpan(st *step, sc *scope, status string) {
@@ -85,12 +112,18 @@ func (s *state) iterationSpan(st *step, sc *scope, status string) {
 		Name: strconv.Itoa(sc.index), NodeID: st.node.Node.ID, Address: sc.prefix, Status: status, Start: s.host.now(),
 		Attributes: map[string]json.RawMessage{"iteration": json.RawMessage(strconv.Itoa(sc.index))},
 	}
+	if raw, err := expr.Encode(sc.item); err == nil && len(raw) <= maxIterationItem {
+		sp.Input = raw
+	}
 	if first := sc.firstStart(); !first.IsZero() {
 		sp.Start = first
 	}
 	if status != string(StepRunning) {
 		sp.End = s.host.now()
 		sp.Error = sc.failure
+		if sc.failure == nil {
+			sp.Output = s.bodyOutput(sc)
+		}
 	}
 	s.putSpan(sp)
 }

@@ -48,7 +48,6 @@ type analysis struct {
 	// children are the nodes of each body, in definition order; key -1 is the root.
 	children map[int][]int
 	edges    []PlanEdge // valid ones, without duplicates
-	edgeAt   []int      // their places in the definition
 	in, out  [][]int
 	handles  [][]Handle
 	// handleSets are the handles' ids of the nodes that edges name them of.

@@ -43,9 +43,9 @@ func (a *analysis) checkEdges() {
 			continue
 		}
 		seen[key] = i
-		pe := PlanEdge{Index: len(a.edges), Source: s, Target: t, Handle: handle, Condition: a.edgeCondition(e, field)}
+		pe := PlanEdge{Index: len(a.edges), At: i, Source: s, Target: t, Handle: handle, Condition: a.edgeCondition(e, field)}
 		a.out[s], a.in[t] = append(a.out[s], pe.Index), append(a.in[t], pe.Index)
-		a.edges, a.edgeAt = append(a.edges, pe), append(a.edgeAt, i)
+		a.edges = append(a.edges, pe)
 	}
 }
 

@@ -21,7 +21,7 @@ func (a *analysis) checkReferences() {
 		e := &a.edges[i]
 		if e.Condition != nil {
 			for _, ref := range e.Condition.References() {
-				r.check(e.Source, true, fmt.Sprintf("edges[%d].condition", a.edgeAt[i]), ref)
+				r.check(e.Source, true, fmt.Sprintf("edges[%d].condition", e.At), ref)
 			}
 		}
 	}

@@ -80,8 +80,6 @@ function OutputView({ node }: { node: SpanNode }) {
   const { span } = node;
   if (span.output === undefined) {
     if (!isSettled(span.status)) return <Streaming node={node} />;
-    if (span.kind === "iteration")
-      return <Empty>The outputs of the items are in the output of the loop.</Empty>;
     return (
       <Empty>{span.status === "skipped" ? "The step was skipped: no way led here." : "No output."}</Empty>
     );

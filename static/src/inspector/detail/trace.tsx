@@ -14,6 +14,7 @@ const shownElsewhere = new Set([
   "park_id",
   "iteration",
   "decision",
+  "taken",
 ]);
 const order = ["recipe", "model", "system", "prompt", "messages", "request", "response", "status"];
 const titles: Record<string, string> = { system: "System prompt" };

@@ -75,6 +75,20 @@ test("a failure that is handled goes out by its error handle alone", () => {
   assert.deepEqual(states(overlayOf(definition, kinds, fine, new Map()), "e5", "e6"), ["taken", "dead"]);
 });
 
+test("edges with conditions of their own are taken as the engine says", () => {
+  const d = doc(
+    [{ id: "start", type: "trigger" }, { id: "one", type: "set" }, { id: "two", type: "set" }],
+    [
+      { source: "start", target: "one", condition: "a" },
+      { source: "start", target: "one", condition: "b" },
+      { source: "start", target: "two", condition: "c" },
+    ],
+  );
+  const s = new SpanStore();
+  s.upsert([span({ id: "start", address: "start", status: "succeeded", seq: 1, attributes: { taken: [1] } })]);
+  assert.deepEqual(states(overlayOf(d, kinds, s, new Map()), "e0", "e1", "e2"), ["dead", "taken", "dead"]);
+});
+
 test("the last round of a step counts", () => {
   const again = store([
     span({ id: "ask", address: "ask", seq: 5, status: "failed" }),

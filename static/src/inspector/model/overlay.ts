@@ -96,7 +96,6 @@ function edgeState(
   source: FlowNode,
   kinds: Kinds,
   from: NodeState | undefined,
-  to: NodeState | undefined,
 ): EdgeState {
   const span = from?.span;
   if (from === undefined || !isSettled(from.status)) return "open";
@@ -110,8 +109,8 @@ function edgeState(
   const chosen =
     text(span.attributes, "handle") || (failed && source.on_error === "branch" ? "error" : normal);
   if (handle !== chosen && !(takesAny(spec) && e.handle === "" && !failed)) return "dead";
-  // Whether an edge's own condition held is seen by what it leads to.
-  if (e.condition !== "" && to?.status === "skipped") return "dead";
+  const taken = span.attributes.taken;
+  if (Array.isArray(taken)) return taken.some((at) => isNumber(at) && `e${Number(at)}` === e.key) ? "taken" : "dead";
   return "taken";
 }
 
@@ -164,8 +163,7 @@ export function overlayOf(
   for (const e of d.edges) {
     const source = byId.get(e.source);
     if (source === undefined) continue;
-    const [from, to] = [walker.nodes.get(e.source), walker.nodes.get(e.target)];
-    edges.set(e.key, edgeState(e, source, kinds, from, to));
+    edges.set(e.key, edgeState(e, source, kinds, walker.nodes.get(e.source)));
   }
   return { nodes: walker.nodes, edges };
 }
