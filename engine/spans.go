@@ -66,7 +66,7 @@ func RecordSpan(rec *Record, parent, name string) Span {
 	if !rec.NextAttemptAt.IsZero() {
 		set("next_attempt_at", rec.NextAttemptAt)
 	}
-	if rec.Status == StepParked {
+	if rec.ParkID != "" {
 		set("park_id", rec.ParkID)
 	}
 	return sp

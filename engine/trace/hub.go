@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"encoding/json"
 	"slices"
 	"sort"
 	"sync"
@@ -161,21 +162,38 @@ func (h *Hub) publish(accountID string, items []Item) {
 	}
 }
 
-// inboxOf reads what a span tells of an approval.
+// inboxOf reads what a span tells of a question to a person.
 func inboxOf(s engine.Span) *Inbox {
-	if s.Kind != engine.SpanStep {
+	raw := s.Attributes["park_id"]
+	if s.Kind != engine.SpanStep || raw == nil {
 		return nil
 	}
+	in := &Inbox{RunID: s.RunID}
+	if err := json.Unmarshal(raw, &in.ApprovalID); err != nil {
+		return nil
+	}
+	var park struct {
+		Kind engine.ParkKind `json:"kind"`
+	}
+	if raw := s.Attributes["park"]; raw != nil {
+		if err := json.Unmarshal(raw, &park); err != nil {
+			return nil
+		}
+	}
+	asks := park.Kind == engine.ParkApproval || park.Kind == engine.ParkInterrupt
 	switch {
 	case s.Attributes["decision"] != nil:
-		return &Inbox{Type: "decided", RunID: s.RunID}
-	case s.Status == string(engine.StepParked):
-		return &Inbox{Type: "opened", RunID: s.RunID}
-	case s.NodeType == "approval" && s.Status != string(engine.StepSkipped):
-		return &Inbox{Type: "closed", RunID: s.RunID}
+		in.Type = "decided"
+	case s.Status == string(engine.StepParked) && asks:
+		in.Type = "opened"
+	case s.Status != string(engine.StepParked) && s.NodeType != "wait":
+		// Only the inbox knows whether the park asked a person; one recount too many
+		// does no harm.
+		in.Type = "closed"
 	default:
 		return nil
 	}
+	return in
 }
 
 func (h *Hub) delta(_, runID, spanID, text string) {

@@ -6,6 +6,7 @@
 package api
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 
@@ -39,6 +40,7 @@ const MaxBody = 16 << 20
 func New(d Deps) http.Handler {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
+	e.HTTPErrorHandler = noRoute
 	config := huma.DefaultConfig("Sluice", d.Version)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "/api/openapi", "", ""
 	config.CreateHooks = nil
@@ -54,6 +56,25 @@ func New(d Deps) http.Handler {
 	h.tokens(api)
 	h.people(api)
 	return e
+}
+
+// noRoute answers for paths and methods that no operation has. Everything else that
+// can go wrong is answered by its operation.
+func noRoute(err error, c echo.Context) {
+	status, detail := http.StatusInternalServerError, "something went wrong here; the server's log says what"
+	var he *echo.HTTPError
+	if errors.As(err, &he) {
+		switch status = he.Code; status {
+		case http.StatusNotFound:
+			detail = "the API has no " + c.Request().URL.Path + "; see /api/openapi.json"
+		case http.StatusMethodNotAllowed:
+			detail = c.Request().URL.Path + " does not take " + c.Request().Method + "; see /api/openapi.json"
+		default:
+			detail = http.StatusText(status)
+		}
+	}
+	c.Response().Header().Set(echo.HeaderContentType, "application/problem+json")
+	_ = c.JSON(status, newProblem(status, detail)) // the client has gone if this fails
 }
 
 // signedIn refuses requests of nobody.

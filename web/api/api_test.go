@@ -279,3 +279,28 @@ func TestTheOpenAPIDocumentNamesEveryRoute(t *testing.T) {
 		require.Contains(t, doc.Paths, "/api/v1"+p)
 	}
 }
+
+func TestUnknownPathsMethodsAndFiltersAreProblems(t *testing.T) {
+	t.Parallel()
+	c := client{t, webtest.New(t, modelstest.SQLite(t))}
+	for _, tt := range []struct {
+		method, path string
+		status       int
+		says         string
+	}{
+		{"GET", "/nothing", 404, "/api/v1/nothing"},
+		{"DELETE", "/runs", 405, "DELETE"},
+		{"GET", "/runs?status=finished", 422, "succeeded"},
+	} {
+		var p struct {
+			Status        int
+			Title, Detail string
+			Errors        []struct{ Message, Location string }
+		}
+		raw := c.want(tt.status, &p, tt.method, tt.path, "")
+		require.Equal(t, tt.status, p.Status)
+		require.NotEmpty(t, p.Title)
+		require.Contains(t, raw, tt.says)
+	}
+	c.want(200, nil, "GET", "/runs?status=failed,succeeded", "")
+}

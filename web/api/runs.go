@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -180,16 +179,13 @@ func (h *handlers) startRun(ctx context.Context, in *struct {
 
 func (h *handlers) listRuns(ctx context.Context, in *struct {
 	Page
-	Status   string `query:"status" doc:"one status, or several with commas between"`
-	Workflow string `query:"workflow"`
-	Search   string `query:"q"`
+	Status   []string `query:"status" enum:"queued,running,pending_approval,waiting,succeeded,failed,rejected,cancelled" doc:"one status, or several with commas between"`
+	Workflow string   `query:"workflow"`
+	Search   string   `query:"q"`
 },
 ) (*body[list[Run]], error) {
 	p, _ := auth.From(ctx)
-	q := models.RunQuery{AccountID: p.AccountID, WorkflowID: in.Workflow, Search: in.Search, Cursor: in.Cursor, Limit: in.Limit}
-	if in.Status != "" {
-		q.Statuses = strings.Split(in.Status, ",")
-	}
+	q := models.RunQuery{AccountID: p.AccountID, WorkflowID: in.Workflow, Search: in.Search, Cursor: in.Cursor, Limit: in.Limit, Statuses: in.Status}
 	rows, next, err := h.App.DB.Runs(ctx, q)
 	if err != nil {
 		return nil, h.fail(ctx, err)

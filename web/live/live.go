@@ -149,8 +149,9 @@ type reply struct {
 }
 
 type inboxEvent struct {
-	Type  string `json:"type"`
-	RunID string `json:"run_id"`
+	Type       string `json:"type"` // opened, decided, closed
+	ApprovalID string `json:"approval_id"`
+	RunID      string `json:"run_id"`
 }
 
 // client is one connection. Its reader takes requests; its writer alone writes.

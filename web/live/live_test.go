@@ -45,6 +45,11 @@ type frame struct {
 	Text    string
 	Pending *int64
 	Code    string
+	Event   *struct {
+		Type       string
+		ApprovalID string `json:"approval_id"`
+		RunID      string `json:"run_id"`
+	}
 }
 
 func dial(t *testing.T, w *webtest.World, header http.Header) (*websocket.Conn, *http.Response, error) {
@@ -180,8 +185,12 @@ func TestTheInboxCountsLive(t *testing.T) {
 	v := watch(t, w, "inbox", 0)
 	require.Zero(t, *v.until("count", func(f frame) bool { return f.Pending != nil }).Pending)
 	run := start(t, w)
-	v.until("two open", func(f frame) bool { return f.Pending != nil && *f.Pending == 2 })
-	_, err := w.Engine.Cancel(t.Context(), w.Owner.AccountID, run.ID, w.Principal().Actor(), "")
+	open := v.until("two open", func(f frame) bool { return f.Pending != nil && *f.Pending == 2 })
+	require.Equal(t, "opened", open.Event.Type)
+	require.Equal(t, run.ID, open.Event.RunID)
+	_, err := w.App.DB.Approval(t.Context(), w.Owner.AccountID, open.Event.ApprovalID)
+	require.NoError(t, err)
+	_, err = w.Engine.Cancel(t.Context(), w.Owner.AccountID, run.ID, w.Principal().Actor(), "")
 	require.NoError(t, err)
 	v.until("none open", func(f frame) bool { return f.Pending != nil && *f.Pending == 0 })
 }

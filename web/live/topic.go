@@ -173,7 +173,7 @@ func (t *topic) add(e trace.Event) {
 	defer t.mu.Unlock()
 	switch {
 	case e.Inbox != nil:
-		t.inbox, t.count = &inboxEvent{Type: e.Inbox.Type, RunID: e.Inbox.RunID}, true
+		t.inbox, t.count = &inboxEvent{Type: e.Inbox.Type, ApprovalID: e.Inbox.ApprovalID, RunID: e.Inbox.RunID}, true
 	case e.Delta != nil:
 		t.addDelta(e.Delta)
 	default:

@@ -5,7 +5,7 @@ import { parseExact } from "./exact";
 import { count, decodeRun, decodeSpans, type Run, type Span } from "./span";
 
 /** What happened in the inbox: opened, decided or closed. */
-export type InboxEvent = { type: string; run_id: string };
+export type InboxEvent = { type: string; approval_id: string; run_id: string };
 
 export type Frame =
   /** The full state: what the client has of older seq and what is missing here is gone. */
@@ -20,7 +20,7 @@ export type Frame =
   | { type: "pong" };
 
 function inboxEvent(v: Json | undefined): InboxEvent | null {
-  return isObject(v) ? { type: text(v, "type"), run_id: text(v, "run_id") } : null;
+  return isObject(v) ? { type: text(v, "type"), approval_id: text(v, "approval_id"), run_id: text(v, "run_id") } : null;
 }
 
 /** Reads a message; null for one that this version does not know. */
