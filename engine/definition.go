@@ -68,6 +68,8 @@ type Position struct {
 	Y      float64 `json:"y"`
 	Width  float64 `json:"width,omitempty"`
 	Height float64 `json:"height,omitempty"`
+	// Extra keeps what other tools store here.
+	Extra map[string]json.RawMessage `json:"-"`
 }
 
 // OnError says what a step's failure does to its scope.

@@ -49,7 +49,7 @@ func (n *Node) object() *expr.Object {
 	}
 	put(o, "on_interrupt", string(n.OnInterrupt))
 	if n.Position != nil {
-		o.Set("position", n.Position)
+		o.Set("position", n.Position.object())
 	}
 	put(o, "notes", n.Notes)
 	putExtra(o, n.Extra)
@@ -63,6 +63,20 @@ func (e *Edge) object() *expr.Object {
 	put(o, "handle", e.Handle)
 	put(o, "condition", e.Condition)
 	putExtra(o, e.Extra)
+	return o
+}
+
+func (p *Position) object() *expr.Object {
+	o := expr.NewObject()
+	o.Set("x", p.X)
+	o.Set("y", p.Y)
+	if p.Width != 0 {
+		o.Set("width", p.Width)
+	}
+	if p.Height != 0 {
+		o.Set("height", p.Height)
+	}
+	putExtra(o, p.Extra)
 	return o
 }
 

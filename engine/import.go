@@ -73,6 +73,7 @@ type reader struct {
 func (r *reader) warn(node, field, format string, args ...any) {
 	r.issues = append(r.issues, Issue{
 		Code: "unknown_field", Severity: SeverityWarning, NodeID: node, Field: field, Message: fmt.Sprintf(format, args...),
+		Fix: "Remove it, or correct its name.",
 	})
 }
 

@@ -165,12 +165,21 @@ func clampInt(n int64) int { return int(max(min(n, math.MaxInt32), math.MinInt32
 
 // position reads where a node is drawn; nil if it is no {x, y}.
 func (r *reader) position(v any) *Position {
-	if _, ok := v.(*expr.Object); !ok {
+	o, ok := v.(*expr.Object)
+	if !ok {
 		return nil
 	}
 	var p Position
 	if err := json.Unmarshal(encoded(v), &p); err != nil {
 		return nil
+	}
+	for _, k := range o.Keys() {
+		switch k {
+		case "x", "y", "width", "height":
+		default:
+			v, _ := o.Get(k)
+			misfit(&p.Extra, k, v)
+		}
 	}
 	return &p
 }

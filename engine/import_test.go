@@ -195,7 +195,7 @@ func drawDefinition(t *rapid.T) *engine.Definition {
 			n.Retry = &engine.RetryPolicy{MaxAttempts: rapid.IntRange(-1, 200).Draw(t, "attempts"), BaseMS: rapid.Int64Range(0, 9).Draw(t, "base")}
 		}
 		if rapid.Bool().Draw(t, "placed") {
-			n.Position = &engine.Position{X: rapid.Float64Range(-1e6, 1e6).Draw(t, "x"), Width: 220}
+			n.Position = &engine.Position{X: rapid.Float64Range(-1e6, 1e6).Draw(t, "x"), Width: 220, Extra: extra("position extras")}
 		}
 		def.Nodes = append(def.Nodes, n)
 	}

@@ -341,7 +341,7 @@ func (a *analysis) checkConfigs() {
 		}
 		doc, errs := expr.CompileDocument(rawOr(n.Config, "{}"), o)
 		for _, e := range errs {
-			a.fail("bad_template", n.ID, configField(e.Field), "", "%s (at character %d)", e.Message, e.Offset+1)
+			a.fail("bad_template", n.ID, configField(e.Field), "Correct what stands between {{ and }}.", "%s (at character %d)", e.Message, e.Offset+1)
 		}
 		a.configs[i] = doc
 	}
@@ -364,10 +364,10 @@ func (a *analysis) checkSchema(n *Node, spec Spec) {
 	}
 	problems, err := a.reg.Schemas().Check(spec.Config, rawOr(n.Config, "{}"), true)
 	if err != nil {
-		a.fail("bad_config", n.ID, "config", "", "the config can't be checked: %v", err)
+		a.fail("bad_config", n.ID, "config", "Simplify the config.", "the config can't be checked: %v", err)
 		return
 	}
 	for _, p := range problems {
-		a.fail("bad_config", n.ID, configField(p.Path), "", "%s", p.Message)
+		a.fail("bad_config", n.ID, configField(p.Path), "Change the field as the message says; the kind's form shows what it takes.", "%s", p.Message)
 	}
 }

@@ -126,7 +126,7 @@ func (a *analysis) edgeCondition(e *Edge, field string) *expr.Expression {
 	}
 	x, err := expr.CompileExpression(stripBraces(e.Condition), expr.Options{Steps: a.steps})
 	if err != nil {
-		a.fail("bad_expression", e.Source, field+".condition", "", "the condition does not compile: %v", err)
+		a.fail("bad_expression", e.Source, field+".condition", "Write an expression that is true or false, such as step.review.score > 0.8.", "the condition does not compile: %v", err)
 		return nil
 	}
 	return x

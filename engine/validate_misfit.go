@@ -31,7 +31,7 @@ func (a *analysis) checkMisfits() {
 	check := func(extra map[string]json.RawMessage, types []fieldType, node, prefix string) {
 		for _, f := range types {
 			if raw, ok := extra[f.name]; ok {
-				a.fail("wrong_type", node, prefix+f.name, "", "%s must be %s, not %s", f.name, f.want, excerpt(raw))
+				a.fail("wrong_type", node, prefix+f.name, "Give it as "+f.want+".", "%s must be %s, not %s", f.name, f.want, excerpt(raw))
 			}
 		}
 	}
@@ -40,7 +40,7 @@ func (a *analysis) checkMisfits() {
 		n := &a.def.Nodes[i]
 		check(n.Extra, nodeTypes, n.ID, "")
 		if c := bytes.TrimLeft(n.Config, " \t\r\n"); len(c) > 0 && c[0] != '{' && string(c) != "null" {
-			a.fail("wrong_type", n.ID, "config", "", "config must be an object, not %s", excerpt(c))
+			a.fail("wrong_type", n.ID, "config", "Give the config as an object.", "config must be an object, not %s", excerpt(c))
 		}
 	}
 	for i := range a.def.Edges {

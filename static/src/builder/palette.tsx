@@ -78,7 +78,7 @@ export function Palette() {
       <div className="pl-list">
         {grouped(specs).map(([group, list]) => (
           <section key={group} data-group={group}>
-            <h3>{group}</h3>
+            <h2>{group}</h2>
             {list.map((s) => (
               <button
                 key={s.type}

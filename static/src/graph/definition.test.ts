@@ -20,7 +20,7 @@ test("a canonical document comes back whole", () => {
         retry: { max_attempts: 5, base_ms: 100 },
         timeout_ms: 1000,
         on_interrupt: "ask",
-        position: { x: 1, y: 2, width: 300 },
+        position: { x: 1, y: 2, width: 300, z: 7 },
         notes: "why",
         "x-owner": "mara",
       },

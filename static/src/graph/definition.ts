@@ -7,7 +7,7 @@ export const format = "sluice/v1";
 export type OnError = "stop" | "continue" | "branch";
 export type OnInterrupt = "retry" | "fail" | "ask";
 
-export type Position = { x: number; y: number; width?: number; height?: number };
+export type Position = { x: number; y: number; width?: number; height?: number; extra?: JsonObject };
 
 export type RetryPolicy = { max_attempts: number; base_ms?: number; max_ms?: number };
 
@@ -90,11 +90,15 @@ function id(v: Json | undefined, where: string): string {
   throw new DecodeError(`${where} must be text`);
 }
 
+const positionFields = new Set(["x", "y", "width", "height"]);
+
 function decodePosition(v: Json | undefined): Position | null {
   if (!isObject(v)) return null;
   const p: Position = { x: numberOr(v.x, 0), y: numberOr(v.y, 0) };
   if (isNumber(v.width)) p.width = Number(v.width);
   if (isNumber(v.height)) p.height = Number(v.height);
+  const extra = rest(v, positionFields);
+  if (Object.keys(extra).length > 0) p.extra = extra;
   return p;
 }
 
@@ -179,11 +183,15 @@ function encodeNode(n: FlowNode): JsonObject {
       ["retry", n.retry && { ...n.retry }],
       ["timeout_ms", n.timeout_ms || undefined],
       ["on_interrupt", n.on_interrupt],
-      ["position", n.position && { ...n.position }],
+      ["position", n.position && encodePosition(n.position)],
       ["notes", n.notes],
     ]),
     ...n.extra,
   };
+}
+
+function encodePosition({ extra, ...p }: Position): JsonObject {
+  return { ...p, ...extra };
 }
 
 function encodeEdge(e: FlowEdge): JsonObject {

@@ -20,7 +20,9 @@ export type Frame =
   | { type: "pong" };
 
 function inboxEvent(v: Json | undefined): InboxEvent | null {
-  return isObject(v) ? { type: text(v, "type"), approval_id: text(v, "approval_id"), run_id: text(v, "run_id") } : null;
+  return isObject(v)
+    ? { type: text(v, "type"), approval_id: text(v, "approval_id"), run_id: text(v, "run_id") }
+    : null;
 }
 
 /** Reads a message; null for one that this version does not know. */

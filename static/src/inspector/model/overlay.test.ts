@@ -77,7 +77,11 @@ test("a failure that is handled goes out by its error handle alone", () => {
 
 test("edges with conditions of their own are taken as the engine says", () => {
   const d = doc(
-    [{ id: "start", type: "trigger" }, { id: "one", type: "set" }, { id: "two", type: "set" }],
+    [
+      { id: "start", type: "trigger" },
+      { id: "one", type: "set" },
+      { id: "two", type: "set" },
+    ],
     [
       { source: "start", target: "one", condition: "a" },
       { source: "start", target: "one", condition: "b" },
@@ -85,7 +89,9 @@ test("edges with conditions of their own are taken as the engine says", () => {
     ],
   );
   const s = new SpanStore();
-  s.upsert([span({ id: "start", address: "start", status: "succeeded", seq: 1, attributes: { taken: [1] } })]);
+  s.upsert([
+    span({ id: "start", address: "start", status: "succeeded", seq: 1, attributes: { taken: [1] } }),
+  ]);
   assert.deepEqual(states(overlayOf(d, kinds, s, new Map()), "e0", "e1", "e2"), ["dead", "taken", "dead"]);
 });
 

@@ -91,12 +91,7 @@ function progressOf(loop: Span, store: SpanStore, picks: Picks): Progress {
 }
 
 /** How a settled source treats an edge. */
-function edgeState(
-  e: FlowEdge,
-  source: FlowNode,
-  kinds: Kinds,
-  from: NodeState | undefined,
-): EdgeState {
+function edgeState(e: FlowEdge, source: FlowNode, kinds: Kinds, from: NodeState | undefined): EdgeState {
   const span = from?.span;
   if (from === undefined || !isSettled(from.status)) return "open";
   if (span === undefined || from.status === "skipped" || from.status === "cancelled") return "dead";
@@ -110,7 +105,8 @@ function edgeState(
     text(span.attributes, "handle") || (failed && source.on_error === "branch" ? "error" : normal);
   if (handle !== chosen && !(takesAny(spec) && e.handle === "" && !failed)) return "dead";
   const taken = span.attributes.taken;
-  if (Array.isArray(taken)) return taken.some((at) => isNumber(at) && `e${Number(at)}` === e.key) ? "taken" : "dead";
+  if (Array.isArray(taken))
+    return taken.some((at) => isNumber(at) && `e${Number(at)}` === e.key) ? "taken" : "dead";
   return "taken";
 }
 
