@@ -73,7 +73,7 @@ func TestJourneyApproveInTheInbox(t *testing.T) {
 	s.await(run.ID, "pending_approval")
 	watcher := b.tab()
 	watcher.open("/runs/" + run.ID)
-	watcher.see("Waiting for approval")
+	watcher.see("Needs approval")
 
 	b.open("/approvals")
 	b.until("the badge", `document.querySelector("[data-inbox-count]")?.textContent === "3"`)
@@ -99,12 +99,12 @@ func TestJourneyReloadAndReconnect(t *testing.T) {
 	run := s.startRun(s.importWorkflow(caseDoc(t, "approval-in-loop.json")), threeItems)
 	s.await(run.ID, "pending_approval")
 	b.open("/runs/" + run.ID)
-	b.see("Waiting for approval")
+	b.see("Needs approval")
 	other := b.tab()
 	other.open("/runs/" + run.ID)
-	other.see("Waiting for approval")
+	other.see("Needs approval")
 	b.do(chromedp.Reload())
-	b.see("Waiting for approval")
+	b.see("Needs approval")
 
 	// The server dies and comes back on the same port while one approval is answered
 	// behind the viewers' backs.

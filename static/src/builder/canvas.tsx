@@ -74,6 +74,8 @@ function useView(b: Builder, box: React.RefObject<HTMLDivElement | null>): void 
 
 /** Below this a title can't be read. */
 const readable = 0.55;
+/** What is shown in part is shown at a size to work at. */
+const comfortable = 0.85;
 
 /** Shows all of it, or where it starts when all of it would be too small to read. */
 function open(flow: ReactFlowInstance<CardNode, LineEdge>, box: HTMLElement | null, b: Builder): void {
@@ -93,10 +95,10 @@ function open(flow: ReactFlowInstance<CardNode, LineEdge>, box: HTMLElement | nu
     y: bounds.y,
   };
   const y =
-    bounds.height * readable < height - 2 * pad
-      ? height / 2 - (bounds.y + bounds.height / 2) * readable
-      : height / 2 - start.y * readable;
-  void flow.setViewport({ x: pad - bounds.x * readable, y, zoom: readable });
+    bounds.height * comfortable < height - 2 * pad
+      ? height / 2 - (bounds.y + bounds.height / 2) * comfortable
+      : height / 2 - start.y * comfortable;
+  void flow.setViewport({ x: pad - bounds.x * comfortable, y, zoom: comfortable });
 }
 
 function useFlowNodes(b: Builder, drag: ReadonlyMap<string, Position> | null): CardNode[] {

@@ -7,14 +7,15 @@ import {
   CircleMinus,
   CirclePause,
   CircleX,
-  Hourglass,
+  Clock,
   LoaderCircle,
   type LucideIcon,
   OctagonX,
   RotateCw,
+  UserCheck,
 } from "lucide-react";
 
-export type StatusTone = "success" | "danger" | "active" | "wait" | "retry" | "quiet";
+export type StatusTone = "success" | "danger" | "active" | "wait" | "ask" | "retry" | "quiet";
 type Look = { label: string; tone: StatusTone; Icon: LucideIcon };
 
 const looks: Record<string, Look> = {
@@ -22,8 +23,8 @@ const looks: Record<string, Look> = {
   running: { label: "Running", tone: "active", Icon: LoaderCircle },
   retrying: { label: "Waiting to retry", tone: "retry", Icon: RotateCw },
   parked: { label: "Waiting", tone: "wait", Icon: CirclePause },
-  pending_approval: { label: "Waiting for approval", tone: "wait", Icon: CirclePause },
-  waiting: { label: "Waiting", tone: "wait", Icon: Hourglass },
+  pending_approval: { label: "Needs approval", tone: "ask", Icon: UserCheck },
+  waiting: { label: "Waiting", tone: "wait", Icon: Clock },
   succeeded: { label: "Succeeded", tone: "success", Icon: CircleCheck },
   failed: { label: "Failed", tone: "danger", Icon: CircleX },
   rejected: { label: "Rejected", tone: "danger", Icon: OctagonX },
