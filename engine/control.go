@@ -80,7 +80,7 @@ func parentOf(address string) string {
 			return address[:i]
 		}
 	}
-	return "run"
+	return RootSpanID
 }
 
 // maxComment bounds a decision's comment, in bytes.

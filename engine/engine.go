@@ -245,15 +245,16 @@ func (e *Engine) RunSegment(ctx context.Context, runID string) error {
 func (e *Engine) segment(ctx context.Context, runID string, a *activeRun) error {
 	var err error
 	for {
+		e.heard(a) // what was dispatched before the claim is in its snapshot
 		err = e.claimAndRun(ctx, runID, a)
+		gone := errors.Is(err, ErrNotRunnable) || errors.Is(err, ErrLeaseLost)
 		e.mu.Lock()
-		if !a.again || e.isStopping() || err != nil {
+		if !a.again || e.isStopping() || (err != nil && !gone) {
 			delete(e.active, runID)
 			e.fill()
 			e.mu.Unlock()
 			break
 		}
-		a.again = false
 		e.mu.Unlock()
 	}
 	if errors.Is(err, ErrNotRunnable) || errors.Is(err, ErrLeaseLost) || errors.Is(err, errStopping) {
@@ -262,16 +263,20 @@ func (e *Engine) segment(ctx context.Context, runID string, a *activeRun) error 
 	return err
 }
 
-func (e *Engine) claimAndRun(ctx context.Context, runID string, a *activeRun) error {
-	select { // what was nudged before this claim is in the snapshot
+// heard forgets the dispatches so far: whoever calls it reads the run afterwards.
+func (e *Engine) heard(a *activeRun) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a.again = false
+	select {
 	case <-a.nudge:
 	default:
 	}
+}
+
+func (e *Engine) claimAndRun(ctx context.Context, runID string, a *activeRun) error {
 	snap, err := e.cfg.Store.Claim(ctx, runID, e.cfg.Owner, e.cfg.Lease)
 	if err != nil {
-		if errors.Is(err, ErrNotRunnable) {
-			a.again = false
-		}
 		return fmt.Errorf("claim run %s: %w", runID, err)
 	}
 	log := e.cfg.Logger.With("run_id", runID)
@@ -282,7 +287,7 @@ func (e *Engine) claimAndRun(ctx context.Context, runID string, a *activeRun) er
 	workers, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	g := &segment{
-		e: e, run: snap.Run, log: log, results: make(chan result), nudge: a.nudge, workers: workers, wakeups: snap.Run.Wakeups,
+		e: e, run: snap.Run, log: log, results: make(chan result), active: a, workers: workers, wakeups: snap.Run.Wakeups,
 	}
 	g.s = newState(prog, snap, g, e.cfg.Limits)
 	g.s.runSpan()

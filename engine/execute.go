@@ -66,13 +66,12 @@ func (n *notes) take() spanAttributes {
 
 // newAttempt prepares the attempt that the step's record counts.
 func (s *state) newAttempt(st *step, config json.RawMessage, env expr.Env) attempt {
-	key := s.run.ID + "/" + stepSpanID(st.address, st.rec.Round)
 	n := &notes{}
 	return attempt{
 		kind: st.node.Kind, timeout: st.node.Timeout, notes: n,
 		input: Input{
 			RunID: s.run.ID, AccountID: s.run.AccountID, NodeID: st.node.Node.ID, Address: st.address,
-			Round: st.rec.Round, Attempt: st.rec.Attempt, IdempotencyKey: key, Config: config, Env: env,
+			Round: st.rec.Round, Attempt: st.rec.Attempt, IdempotencyKey: s.idempotencyKey(st), Config: config, Env: env,
 			Expr:      func(field string) *expr.Expression { return st.node.Exprs[field] },
 			RunInput:  s.run.Input,
 			Variables: s.run.Variables,
@@ -251,6 +250,6 @@ func ApplyResolution(rec *Record, r Resolution, at time.Time) {
 		e.Attempts = rec.Attempt
 		rec.Status, rec.Error, rec.EndedAt = StepFailed, &e, at
 	default:
-		rec.Status, rec.Output, rec.Handle, rec.EndedAt = StepSucceeded, rawOr(r.Output, "null"), r.Handle, at
+		rec.Status, rec.Output, rec.Handle, rec.EndedAt, rec.Error = StepSucceeded, rawOr(r.Output, "null"), r.Handle, at, nil
 	}
 }

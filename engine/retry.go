@@ -116,6 +116,10 @@ func resetFailed(prog *program, snap Snapshot) Reset {
 				continue
 			}
 			h.downstream(r.Address, drop)
+			if r.Status == StepSucceeded {
+				reset.Records = append(reset.Records, undecided(*r))
+				continue
+			}
 			if node.Spec.Class == Container && (node.Spec.Container != Loop || len(r.Decision) > 0) {
 				reset.Records = append(reset.Records, reopened(*r))
 				walk(r.Address)
@@ -148,6 +152,8 @@ func (h *history) broken(node *PlanNode, r *Record) bool {
 		return true
 	case StepFailed:
 		return r.Error == nil || !goesOn(&step{node: node}, r.Error)
+	case StepSucceeded:
+		return r.Error != nil && !goesOn(&step{node: node}, r.Error)
 	default:
 		return !r.Status.Terminal()
 	}
@@ -157,6 +163,12 @@ func (h *history) broken(node *PlanNode, r *Record) bool {
 func reopened(r Record) Record {
 	r.Status, r.Error, r.Output, r.Taken, r.Variables, r.Handle = StepRunning, nil, nil, nil, nil, ""
 	r.EndedAt, r.Warning = zeroTime, ""
+	return r
+}
+
+// undecided is a succeeded step's record before its edges were decided.
+func undecided(r Record) Record {
+	r.Error, r.Taken, r.Warning = nil, nil, ""
 	return r
 }
 
@@ -195,6 +207,8 @@ func forkRecords(prog *program, snap Snapshot, from string) ([]Record, error) {
 		switch {
 		case open[r.Address]:
 			r = reopened(r)
+		case h.broken(node, &r) && r.Status == StepSucceeded:
+			r = undecided(r)
 		case h.broken(node, &r):
 			continue
 		}

@@ -425,7 +425,7 @@ func TestSpansAreNumberedWithoutGaps(t *testing.T) {
 		top = max(top, s)
 	}
 	require.Len(t, seen, int(top))
-	root, _ := h.Trace.Span(run.ID, "run")
+	root, _ := h.Trace.Span(run.ID, engine.RootSpanID)
 	require.Equal(t, string(engine.RunSucceeded), root.Status)
 	ok, _ := h.Trace.Span(run.ID, "each[1]/ok")
 	require.Equal(t, "each[1]", ok.ParentID)

@@ -17,7 +17,7 @@ type segment struct {
 	run     Run
 	log     *slog.Logger
 	results chan result
-	nudge   <-chan struct{}
+	active  *activeRun
 	flying  int
 	// ready are attempts that start once the commit before them is through.
 	ready []launch
@@ -213,7 +213,8 @@ func (g *segment) wait(ctx context.Context, renew <-chan time.Time) error {
 		return nil
 	case <-timer:
 		return g.fireTimers(ctx)
-	case <-g.nudge:
+	case <-g.active.nudge:
+		g.e.heard(g.active)
 		return g.absorb(ctx)
 	case <-renew:
 		if err := g.commit(ctx, Transition{}); err != nil || len(g.s.parkSteps) == 0 {

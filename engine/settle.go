@@ -84,6 +84,13 @@ func goesOn(st *step, e *StepError) bool {
 	return st.node.OnError == OnErrorContinue || st.node.OnError == OnErrorBranch
 }
 
+// stops reports whether a settled step keeps its scope from going on: it failed, or
+// it succeeded and the way on from it can't be told.
+func stops(st *step) bool {
+	rec := st.rec
+	return rec.Error != nil && (rec.Status == StepFailed || rec.Status == StepSucceeded) && !goesOn(st, rec.Error)
+}
+
 // close settles a step that did not run to its end, as skipped or cancelled.
 func (s *state) close(st *step, status StepStatus) {
 	rec := s.record(st)
@@ -142,7 +149,7 @@ func (s *state) settle(st *step) {
 			s.queue = append(s.queue, task{kind: taskSkip, step: t})
 		}
 	}
-	if rec.Status == StepFailed && !goesOn(st, rec.Error) && st.node.Spec.Container != Branch {
+	if stops(st) && st.node.Spec.Container != Branch {
 		s.failScope(sc, st)
 	}
 	sc.pending--
@@ -152,7 +159,8 @@ func (s *state) settle(st *step) {
 }
 
 // decide chooses the edges that a terminal step takes. An edge condition that
-// can't be evaluated fails the step.
+// can't be evaluated leaves the step succeeded, since what it did is done, but the
+// scope fails; a retry asks the conditions again.
 func (s *state) decide(st *step) {
 	rec := st.rec
 	rec.Taken = []int{}
@@ -160,7 +168,7 @@ func (s *state) decide(st *step) {
 	case StepSucceeded:
 		if err := s.takeEdges(st, func(e *PlanEdge) bool { return e.Handle == rec.Handle || e.Handle == HandleAny }); err != nil {
 			rec.Taken = []int{}
-			rec.Status, rec.Error = StepFailed, &StepError{Code: CodeTemplate, Message: err.Error(), Attempts: rec.Attempt}
+			rec.Error = &StepError{Code: CodeTemplate, Message: err.Error(), Attempts: rec.Attempt}
 			if goesOn(st, rec.Error) {
 				s.takeErrorEdges(st)
 			}
@@ -174,7 +182,7 @@ func (s *state) decide(st *step) {
 		}
 	default: // skipped and cancelled steps take nothing
 	}
-	if rec.Status == StepSucceeded && len(rec.Taken) == 0 && s.conditional(st) {
+	if rec.Status == StepSucceeded && rec.Error == nil && len(rec.Taken) == 0 && s.conditional(st) {
 		rec.Warning = "no outgoing edge matched; the steps after this one were skipped"
 	}
 }

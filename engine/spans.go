@@ -36,7 +36,7 @@ func stepSpanID(address string, round int) string {
 // parentSpanID is the span that a scope's steps hang under.
 func (sc *scope) parentSpanID() string {
 	if sc.owner == nil {
-		return "run"
+		return RootSpanID
 	}
 	if sc.index >= 0 {
 		return sc.prefix
@@ -144,10 +144,13 @@ func (s *state) runSpan() {
 	s.putSpan(sp)
 }
 
+// RootSpanID is the id of a run's root span: no address looks like it.
+const RootSpanID = "@run"
+
 // RunSpan is a run's root span.
 func RunSpan(run Run, name string) Span {
 	return Span{
-		RunID: run.ID, ID: "run", Kind: SpanRun, Name: name, Status: string(run.Status), Start: run.StartedAt, End: run.EndedAt,
+		RunID: run.ID, ID: RootSpanID, Kind: SpanRun, Name: name, Status: string(run.Status), Start: run.StartedAt, End: run.EndedAt,
 		Input: run.Input, Output: run.Output, Error: run.Error, Usage: run.Usage,
 	}
 }

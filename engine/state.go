@@ -22,8 +22,9 @@ type state struct {
 
 	// records are the stored records not yet reached by the walk, by address.
 	records map[string]*Record
-	// rounds are the highest superseded rounds, by address.
-	rounds map[string]int
+	// rounds are the highest superseded rounds, by address, and settledRounds the number of
+	// them whose effect is known to have happened or to have been refused.
+	rounds, settledRounds map[string]int
 	// parks are the open parks, by id, and parkSteps the steps that wait for them.
 	parks     map[string]*Park
 	parkSteps map[string]*step
@@ -137,7 +138,7 @@ func newState(prog *program, snap Snapshot, h host, limits Limits) *state {
 	run := snap.Run
 	s := &state{
 		prog: prog, run: &run, host: h, limits: limits.withDefaults(),
-		records: make(map[string]*Record, len(snap.Records)), rounds: map[string]int{},
+		records: make(map[string]*Record, len(snap.Records)), rounds: map[string]int{}, settledRounds: map[string]int{},
 		parks: map[string]*Park{}, parkSteps: map[string]*step{}, dirtySet: map[*Record]bool{}, spanSet: map[string]int{},
 	}
 	for i := range snap.Records {
@@ -146,6 +147,9 @@ func newState(prog *program, snap Snapshot, h host, limits Limits) *state {
 		s.bytes += int64(len(r.Output))
 		if r.Superseded {
 			s.rounds[r.Address] = max(s.rounds[r.Address], r.Round+1)
+			if s.effectKnown(r) {
+				s.settledRounds[r.Address]++
+			}
 			continue
 		}
 		if old := s.records[r.Address]; old == nil || old.Round < r.Round {
@@ -157,6 +161,27 @@ func newState(prog *program, snap Snapshot, h host, limits Limits) *state {
 	}
 	s.root = s.openScope(nil, prog.Root, "", -1, nil)
 	return s
+}
+
+// effectKnown reports whether it is certain what a step's effect came to: it
+// succeeded, or it was refused for good, which no further attempt would change. Of
+// one that used up its attempts, or whose process died, nobody knows.
+func (s *state) effectKnown(r *Record) bool {
+	if r.Status == StepSucceeded {
+		return true
+	}
+	n, ok := s.prog.ByID[r.NodeID]
+	if r.Status != StepFailed || !ok || r.Error == nil {
+		return false
+	}
+	return r.Attempt < s.prog.Nodes[n].Retry.MaxAttempts && r.Error.Code != CodeCrashLoop && r.Error.Code != CodeInterrupted
+}
+
+// idempotencyKey names a step's effect towards the outside. Every attempt has the
+// same, and so has the retry of a step of which it is not known whether its effect
+// took place; an effect that is wanted anew has another.
+func (s *state) idempotencyKey(st *step) string {
+	return s.run.ID + "/" + stepSpanID(st.address, s.settledRounds[st.address])
 }
 
 // openScope makes a scope and queues what starts in it.

@@ -267,7 +267,7 @@ func TestAStatusThatChangesDuringTheSnapshotIsNotMissed(t *testing.T) {
 	view := func(context.Context, string, string) (any, error) {
 		got := status.Load()
 		if status.CompareAndSwap("before", "after") {
-			w.Tracer.Record(w.Owner.AccountID, []engine.Span{{RunID: run.ID, ID: "run", Seq: 5_000, Kind: engine.SpanRun, Status: "after"}})
+			w.Tracer.Record(w.Owner.AccountID, []engine.Span{{RunID: run.ID, ID: engine.RootSpanID, Seq: 5_000, Kind: engine.SpanRun, Status: "after"}})
 		}
 		return map[string]any{"status": got}, nil
 	}

@@ -50,7 +50,7 @@ export type Ui = {
   notice: { text: string; tone: "info" | "danger" } | null;
 };
 
-export const runSpan = "run";
+export const runSpan = "@run";
 
 export class Inspector {
   readonly feed: RunFeed;

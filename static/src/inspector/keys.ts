@@ -1,7 +1,7 @@
 /** Keys that work wherever the focus is, but in fields. Those of the tree are its own. */
 
 import { isOver } from "../live/span";
-import type { Inspector } from "./inspector";
+import { type Inspector, runSpan } from "./inspector";
 import { filterId } from "./timeline/toolbar";
 
 export const shortcuts: readonly { keys: readonly string[]; what: string }[] = [
@@ -40,7 +40,7 @@ export function listen(i: Inspector): () => void {
     "-": () => press("Zoom out"),
     "0": () => press("All of it"),
     "?": () => i.ui.set({ dialog: { kind: "help" } }),
-    Escape: () => i.select("run"),
+    Escape: () => i.select(runSpan),
   };
   const down = (e: KeyboardEvent) => {
     if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || isTyping(e)) return;

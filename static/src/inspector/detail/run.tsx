@@ -3,6 +3,7 @@
 import { isObject, type Json } from "../../graph/json";
 import { isOver } from "../../live/span";
 import { useInspector, useRun, useUi } from "../context";
+import { runSpan } from "../inspector";
 import { Empty, type Tab, TabPanel, Tabs } from "../parts";
 import { lookOf } from "../status";
 import { JsonView, Value } from "../value/value";
@@ -49,7 +50,7 @@ function Given({ value, label, none }: { value: Json | undefined; label: string;
 function Body({ tab }: { tab: TabId }) {
   const i = useInspector();
   const run = useRun();
-  const node = i.node("run");
+  const node = i.node(runSpan);
   switch (tab) {
     case "result":
       return <Result />;
