@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"sluice/engine/expr"
@@ -96,7 +97,7 @@ func (e *Engine) resolution(p Park, r AnswerRequest, at time.Time) (Resolution, 
 	}
 	switch {
 	case chosen == nil:
-		return Resolution{}, invalid("outcome", fmt.Sprintf("%q is not one of the outcomes of this approval", r.Outcome))
+		return Resolution{}, invalid("outcome", fmt.Sprintf("%q is not one of the outcomes of this approval: %s", r.Outcome, outcomeIDs(p.Outcomes)))
 	case chosen.RequireComment && r.Comment == "":
 		return Resolution{}, invalid("comment", fmt.Sprintf("%q needs a comment", chosen.Label))
 	case len(r.Comment) > maxComment:
@@ -127,6 +128,14 @@ func (e *Engine) resolution(p Park, r AnswerRequest, at time.Time) (Resolution, 
 		return Resolution{}, err
 	}
 	return Resolution{Outcome: r.Outcome, Handle: r.Outcome, Output: output}, nil
+}
+
+func outcomeIDs(outcomes []Outcome) string {
+	ids := make([]string, len(outcomes))
+	for i, o := range outcomes {
+		ids[i] = o.ID
+	}
+	return strings.Join(ids, ", ")
 }
 
 func approvalOutput(r AnswerRequest, data json.RawMessage, at time.Time) (json.RawMessage, error) {

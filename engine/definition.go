@@ -120,4 +120,6 @@ const (
 	MaxNodes = 2_000
 	MaxDepth = 32
 	MaxIDLen = 100
+	// MaxName and MaxDescription bound names, labels and descriptions, in characters.
+	MaxName, MaxDescription = 200, 10_000
 )

@@ -122,7 +122,15 @@ func (a *analysis) withinLimits() bool {
 	if n := len(a.def.Edges); n > maxEdges {
 		a.fail("too_many_edges", "", "edges", "Split the workflow.", "the workflow has %d edges; at most %d are allowed", n, maxEdges)
 	}
+	a.checkLength("", "name", a.def.Name, MaxName)
+	a.checkLength("", "description", a.def.Description, MaxDescription)
 	return len(a.issues) == 0
+}
+
+func (a *analysis) checkLength(node, field, value string, limit int) {
+	if n := utf8.RuneCountInString(value); n > limit {
+		a.fail("too_long", node, field, "Shorten it.", "the %s has %d characters; at most %d are allowed", field, n, limit)
+	}
 }
 
 func (a *analysis) checkIDs() {
@@ -145,6 +153,8 @@ func (a *analysis) checkIDs() {
 		}
 		a.byID[id] = i
 		a.steps[id] = true
+		a.checkLength(id, "label", a.def.Nodes[i].Label, MaxName)
+		a.checkLength(id, "notes", a.def.Nodes[i].Notes, MaxDescription)
 	}
 }
 

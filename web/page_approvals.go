@@ -5,15 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
-	"github.com/microcosm-cc/bluemonday"
-	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/extension"
 
 	"sluice/engine"
 	"sluice/models"
@@ -69,18 +65,6 @@ func (s *Server) inbox(c echo.Context, status, search, id string) (page.Approval
 	current, err := letter(a, app.MayDecide(p, a))
 	vm.Current = &current
 	return vm, err
-}
-
-// preview is the beginning of a text in one line, without its marks.
-func preview(body string) (string, error) {
-	beginning := []rune(body[:min(len(body), 2000)])
-	rendered, err := markdown(string(beginning[:min(len(beginning), 500)]))
-	if err != nil {
-		return "", err
-	}
-	plain := bluemonday.StrictPolicy().AddSpaceWhenStrippingTag(true).Sanitize(rendered)
-	r := []rune(strings.Join(strings.Fields(html.UnescapeString(plain)), " "))
-	return string(r[:min(len(r), 120)]), nil
 }
 
 func outcomesOf(a models.ApprovalItem) ([]engine.Outcome, error) {
@@ -160,22 +144,6 @@ func readable(raw string) (text string, isText bool) {
 		return raw, false
 	}
 	return b.String(), false
-}
-
-// markdown renders untrusted text: no scripts, no styles, no pictures from
-// elsewhere.
-func markdown(text string) (string, error) {
-	if strings.TrimSpace(text) == "" {
-		return "", nil
-	}
-	var b bytes.Buffer
-	if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert([]byte(text), &b); err != nil {
-		return "", err
-	}
-	policy := bluemonday.UGCPolicy()
-	policy.RequireNoReferrerOnLinks(true)
-	policy.AddTargetBlankToFullyQualifiedLinks(true)
-	return policy.Sanitize(b.String()), nil
 }
 
 // decideApproval takes an answer and opens the next approval. An answer that does

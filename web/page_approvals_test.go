@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/PuerkitoBio/goquery"
 	"github.com/stretchr/testify/require"
 
 	"sluice/models"
@@ -155,4 +156,13 @@ func TestMarkdownIsRenderedAndHarmless(t *testing.T) {
 	require.Equal(t, 1, page.Find(".prose table").Length())
 	require.Equal(t, 0, page.Find("main script, [onerror], a[href^='javascript:']").Length())
 	require.Equal(t, "<script>alert(2)</script>", page.Find(".letter h2").Text())
+}
+
+func TestPicturesBecomeLinks(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	page := s.get("/approvals/" + s.approval(`{"body":"![a *chart*](https://example.org/c.png) and ![](https://example.org/d.png)"}`))
+	require.Equal(t, 0, page.Find(".prose img").Length())
+	links := page.Find(".prose a[href^='https://example.org/']")
+	require.Equal(t, []string{"a chart", "https://example.org/d.png"}, links.Map(func(_ int, l *goquery.Selection) string { return l.Text() }))
 }

@@ -25,10 +25,17 @@ func (s *Server) shell(c echo.Context, title, section string) (layout.Shell, err
 	}, nil
 }
 
-const flashCookie = "sluice_flash"
+// maxFlash bounds a message in characters, so that it fits into a cookie.
+const (
+	flashCookie = "sluice_flash"
+	maxFlash    = 200
+)
 
 // flash leaves a message for the next page.
 func flash(c echo.Context, message string) {
+	if runes := []rune(message); len(runes) > maxFlash {
+		message = string(runes[:maxFlash]) + "…"
+	}
 	//nolint:gosec // secure where the connection is
 	c.SetCookie(&http.Cookie{
 		Name: flashCookie, Value: url.QueryEscape(message), Path: "/", MaxAge: 60, HttpOnly: true, Secure: c.IsTLS(), SameSite: http.SameSiteLaxMode,

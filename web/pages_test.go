@@ -12,6 +12,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 	"github.com/stretchr/testify/require"
 
+	"sluice/engine"
 	"sluice/models"
 	"sluice/web/app"
 )
@@ -39,8 +40,8 @@ func TestPagesShowHostileNamesAsText(t *testing.T) {
 		"script":   `</textarea></title><script>alert(1)</script>" onload="alert(1)`,
 		"Arabic":   "مراجعة المحتوى ‮ abc",
 		"Japanese": "記事の確認",
-		"long":     strings.Repeat("word ", 2000),
-		"one word": strings.Repeat("x", 10_000),
+		"long":     strings.Repeat("word ", engine.MaxName/5),
+		"one word": strings.Repeat("x", engine.MaxName),
 	} {
 		t.Run(label, func(t *testing.T) {
 			t.Parallel()
@@ -65,7 +66,7 @@ func TestEmptyAccountHasPagesThatSayWhatToDo(t *testing.T) {
 	s := newSite(t)
 	for path, action := range map[string]string{
 		"/workflows": "New workflow", "/runs": "Go to the workflows", "/recipes": "New recipe", "/approvals": "appear here by themselves",
-		"/workflows?q=nothing": "Show all", "/runs?q=nothing": "Show all", "/approvals?q=nothing": "Nothing found", "/approvals?status=decided": "Nothing found",
+		"/workflows?q=nothing": "Show all", "/runs?q=nothing": "Show all", "/approvals?q=nothing": "Nothing found", "/approvals?status=decided": "Nothing decided yet",
 	} {
 		require.Contains(t, s.get(path).Find(".empty").Text(), action, path)
 	}

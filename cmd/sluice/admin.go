@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/engine"
 	"sluice/models"
 	"sluice/web/auth"
 )
@@ -64,6 +65,9 @@ func (c *importCommand) Run(ctx context.Context, s streams, cfg *config) error {
 			}
 			fmt.Fprintf(s.out, "%s  %s\n", w.ID, w.Name)
 			printIssues(s.err, w.Issues)
+			if n := len(w.Issues.Of(engine.SeverityError)); n > 0 {
+				fmt.Fprintf(s.err, "%s: stored as a draft that can't run: %s\n", f, countOf(n, "error"))
+			}
 		}
 		return nil
 	})

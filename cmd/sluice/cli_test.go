@@ -157,3 +157,25 @@ func runJSONIn(t *testing.T, stdin string, want int, args ...string) ran {
 	require.NoError(t, json.Unmarshal([]byte(out), &r), out)
 	return r
 }
+
+func TestRunRefusesAnswersToNodesThatAreNot(t *testing.T) {
+	t.Parallel()
+	code, _, errs := command(t, "", "run", casePath("approval-in-loop.json"), "--input", threeItems, "--decide", "review=approve")
+	require.Equal(t, exitInvalid, code)
+	require.Contains(t, errs, `no node "review"`)
+	code, _, errs = command(t, "", "run", casePath("approval-in-loop.json"), "--input", threeItems, "--decide", "ok=banana")
+	require.Equal(t, exitInvalid, code)
+	require.Contains(t, errs, "approve, reject")
+}
+
+func TestSettingsThatCanNotWorkAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, flags := range [][]string{{"--lease=-5s"}, {"--lease=2ns"}, {"--grace=-1s"}} {
+		code, _, errs := command(t, "", append([]string{"version"}, flags...)...)
+		require.Equal(t, exitInvalid, code, "%v", flags)
+		require.Contains(t, errs, "SLUICE_")
+	}
+	code, _, errs := command(t, "", "run", t.TempDir())
+	require.Equal(t, exitInvalid, code)
+	require.Contains(t, errs, "directory")
+}

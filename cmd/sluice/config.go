@@ -28,6 +28,20 @@ type config struct {
 	LogLevel     string        `env:"SLUICE_LOG_LEVEL" enum:"debug,info,warn,error" default:"info" help:"Least severe log line: ${enum}."`
 }
 
+// leaseMin keeps renewals apart from each other, and from the database's delays.
+const leaseMin = time.Second
+
+// Validate refuses settings that can't work together. Kong calls it.
+func (c *config) Validate() error {
+	switch {
+	case c.Lease < leaseMin:
+		return fmt.Errorf("SLUICE_LEASE must be at least %s, not %s", leaseMin, c.Lease)
+	case c.Grace < 0:
+		return fmt.Errorf("SLUICE_GRACE must not be negative, as %s is", c.Grace)
+	}
+	return nil
+}
+
 func (c *config) web() bool    { return c.Role != "worker" }
 func (c *config) worker() bool { return c.Role != "web" }
 

@@ -22,6 +22,9 @@ func readFile(path string, s streams) ([]byte, error) {
 			return nil, exitError{code: exitInvalid, message: err.Error()}
 		}
 		defer f.Close()
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			return nil, exitError{code: exitInvalid, message: path + " is a directory, not a workflow file"}
+		}
 		in = f
 	}
 	data, err := io.ReadAll(io.LimitReader(in, maxFile+1))
@@ -47,6 +50,14 @@ func check(data []byte, reg *engine.Registry) (checked, error) {
 		return checked{}, exitError{code: exitInvalid, message: err.Error()}
 	}
 	return checked{def: def, issues: append(issues, engine.Validate(def, reg)...)}, nil
+}
+
+// countOf is "1 error" or "3 errors".
+func countOf(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // printIssues writes issues for people, one a line.

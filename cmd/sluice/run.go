@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"sluice/engine"
@@ -96,6 +98,10 @@ func (c *runCommand) checkFile(data []byte, input json.RawMessage, reg *engine.R
 		printIssues(s.err, w.issues.Of(engine.SeverityError))
 		return w, exitError{code: exitInvalid, message: c.File + " is not valid"}
 	}
+	if err := c.checkDecisions(w.def); err != nil {
+		return w, err
+	}
+	c.warnOfVariables(w.def, s)
 	if len(w.def.InputSchema) == 0 {
 		return w, nil
 	}
@@ -110,6 +116,34 @@ func (c *runCommand) checkFile(data []byte, input json.RawMessage, reg *engine.R
 		return w, exitError{code: exitInvalid, message: "the input does not fit the workflow"}
 	}
 	return w, nil
+}
+
+// checkDecisions refuses answers to what is no node of the workflow.
+func (c *runCommand) checkDecisions(def *engine.Definition) error {
+	ids := make([]string, len(def.Nodes))
+	for i := range def.Nodes {
+		ids[i] = def.Nodes[i].ID
+	}
+	for _, where := range slices.Sorted(maps.Keys(c.Decide)) {
+		id := where[strings.LastIndexByte(where, '/')+1:] // of an address such as each[3]/review
+		if !slices.Contains(ids, id) {
+			return exitError{code: exitInvalid, message: fmt.Sprintf("--decide %s=%s: the workflow has no node %q", where, c.Decide[where], id)}
+		}
+	}
+	return nil
+}
+
+// warnOfVariables tells of input fields that were likely meant for variables.
+func (c *runCommand) warnOfVariables(def *engine.Definition, s streams) {
+	var variables map[string]json.RawMessage
+	if len(def.InputSchema) > 0 || len(def.Variables) == 0 || json.Unmarshal(def.Variables, &variables) != nil {
+		return
+	}
+	for _, k := range slices.Sorted(maps.Keys(c.Set)) {
+		if _, ok := variables[k]; ok {
+			fmt.Fprintf(s.err, "warning: -i %s sets an input field; for the variable of this name use --var %s=…\n", k, k)
+		}
+	}
 }
 
 // store is what drive reads back.

@@ -119,6 +119,12 @@ func bigIntegers(op string, a, b any) (v any, ok bool) {
 		x.Sub(x, y)
 	case "*":
 		x.Mul(x, y)
+	case "**":
+		// A power has about as many digits as its base has times its exponent.
+		if y.Sign() < 0 || !y.IsInt64() || float64(x.BitLen())*float64(y.Int64()) > maxBigDigits*math.Log2(10) {
+			return nil, false
+		}
+		x.Exp(x, y, nil)
 	default:
 		return nil, false
 	}

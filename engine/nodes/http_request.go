@@ -30,6 +30,7 @@ const (
 	CodeHTTPStatus  = "http_status"  // an unwelcome status
 	CodeHTTPNetwork = "http_network" // no answer
 	CodeHTTPBlocked = "http_blocked" // the address is not allowed
+	CodeHTTPRequest = "http_request" // the request itself is wrong
 )
 
 // httpRequest calls an address.
@@ -174,6 +175,9 @@ func callError(ctx context.Context, req *http.Request, err error) error {
 	}
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err // the address may hold secrets
+	}
+	if m := err.Error(); strings.Contains(m, "unsupported protocol scheme") || strings.Contains(m, "invalid header field") {
+		return engine.Fatal(CodeHTTPRequest, fmt.Errorf("call %s: %w", req.URL.Host, err)) // net/http has no error values for them
 	}
 	return engine.Retryable(CodeHTTPNetwork, fmt.Errorf("call %s: %w", req.URL.Host, err))
 }

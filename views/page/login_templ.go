@@ -101,7 +101,7 @@ func LoginToken(usable bool) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<h1>This link no longer works</h1><p class=\"muted\">It was used before, or it is too old. For a new one, run this where the server runs:</p><pre class=\"code-block\">sluice user login-link</pre><p><a href=\"/workflows\">Already signed in?</a></p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<h1>This link no longer works</h1><p class=\"muted\">It was used before, it is too old, or a newer one took its place. For another, run this where the server runs:</p><pre class=\"code-block\">sluice user login-link</pre><p><a href=\"/workflows\">Already signed in?</a></p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

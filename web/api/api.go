@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
@@ -32,8 +33,11 @@ type handlers struct {
 	Deps
 }
 
-// MaxBody bounds a request's body.
-const MaxBody = 16 << 20
+// MaxBody bounds a request's body, bodyTimeout how long it may take to arrive.
+const (
+	MaxBody     = 16 << 20
+	bodyTimeout = 30 * time.Second
+)
 
 // New returns the API's handler. It expects the principal in the request's
 // context; see [auth.Authenticator.Middleware].
@@ -44,6 +48,8 @@ func New(d Deps) http.Handler {
 	config := huma.DefaultConfig("Sluice", d.Version)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "/api/openapi", "", ""
 	config.CreateHooks = nil
+	config.Formats = map[string]huma.Format{"application/json": exactJSON, "json": exactJSON}
+	config.Transformers = append(config.Transformers, withoutValues)
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer"}}
 	config.Security = []map[string][]string{{"bearer": {}}}
 	api := humaecho.New(e, config)
@@ -94,7 +100,8 @@ func (h *handlers) signedIn(api huma.API) func(huma.Context, func(huma.Context))
 // op describes an operation with the limits that all share.
 func op(method, path, id, summary string, status int) huma.Operation {
 	return huma.Operation{
-		Method: method, Path: "/api/v1" + path, OperationID: id, Summary: summary, DefaultStatus: status, MaxBodyBytes: MaxBody,
+		Method: method, Path: "/api/v1" + path, OperationID: id, Summary: summary, DefaultStatus: status,
+		MaxBodyBytes: MaxBody, BodyReadTimeout: bodyTimeout,
 	}
 }
 

@@ -304,3 +304,37 @@ func TestUnknownPathsMethodsAndFiltersAreProblems(t *testing.T) {
 	}
 	c.want(200, nil, "GET", "/runs?status=failed,succeeded", "")
 }
+
+func TestHugeNumbersAndBadBodiesAreNotSentBack(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, c client) {
+		var w, run object
+		c.want(201, &w, "POST", "/workflows", `{"name":"n","nodes":[{"id":"t","type":"trigger"},{"id":"e","type":"end","config":{"output":"{{workflow_input}}"}}],"edges":[{"source":"t","target":"e"}]}`)
+		raw := c.want(202, &run, "POST", "/workflows/"+w.ID+"/runs", `{"input": {"n": 1e999, "m": 9007199254740993}}`, "Idempotency-Key", "k")
+		require.Contains(t, raw, `1e999`)
+		require.Contains(t, raw, `9007199254740993`)
+		var again object
+		c.want(200, &again, "POST", "/workflows/"+w.ID+"/runs", `{"input":{"n":1e999,"m":9007199254740993}}`, "Idempotency-Key", "k")
+		require.Equal(t, run.ID, again.ID, "the same input in other spacing")
+		raw = c.want(400, nil, "POST", "/workflows/"+w.ID+"/runs", `{"input": {"password": "hunter2"`)
+		require.NotContains(t, raw, "hunter2")
+	})
+}
+
+func TestForksCheckTheirInput(t *testing.T) {
+	t.Parallel()
+	c := client{t, webtest.New(t, modelstest.SQLite(t))}
+	var w, run object
+	c.want(201, &w, "POST", "/workflows", `{"name":"n","input_schema":{"type":"object","properties":{"a":{"type":"integer"}}},"nodes":[{"id":"t","type":"trigger"},{"id":"e","type":"end"}],"edges":[{"source":"t","target":"e"}]}`)
+	c.want(201, &run, "POST", "/workflows/"+w.ID+"/runs?wait=30s", `{"input":{"a":1}}`)
+	c.want(422, nil, "POST", "/runs/"+run.ID+"/fork", `{"from":"e","input":{"a":"text"}}`)
+	c.want(422, nil, "POST", "/runs/"+run.ID+"/fork", `{"from":"e","input":[1]}`)
+	c.want(201, nil, "POST", "/runs/"+run.ID+"/fork", `{"from":"e","input":{"a":2}}`)
+}
+
+func TestNamesAreBounded(t *testing.T) {
+	t.Parallel()
+	c := client{t, webtest.New(t, modelstest.SQLite(t))}
+	raw := c.want(422, nil, "POST", "/workflows", `{"name":"`+strings.Repeat("あ", 201)+`","nodes":[]}`)
+	require.Contains(t, raw, "200")
+}

@@ -300,7 +300,7 @@ func (h *handlers) forkRun(ctx context.Context, in *struct {
 },
 ) (*body[Run], error) {
 	p, _ := auth.From(ctx)
-	run, err := h.App.Engine.Fork(ctx, engine.ForkRequest{AccountID: p.AccountID, RunID: in.ID, From: in.Body.From, Input: in.Body.Input, By: p.Actor()})
+	run, err := h.App.Fork(ctx, p, in.ID, in.Body.From, in.Body.Input)
 	if err != nil {
 		return nil, h.fail(ctx, err)
 	}

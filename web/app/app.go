@@ -3,11 +3,13 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"sluice/engine"
 	"sluice/models"
@@ -58,6 +60,12 @@ func draftOf(def *engine.Definition, by auth.Principal) (models.Draft, error) {
 	name := def.Name
 	if name == "" {
 		name = untitled
+	}
+	if n := utf8.RuneCountInString(name); n > engine.MaxName {
+		return models.Draft{}, invalid("name", fmt.Sprintf("the name has %d characters; at most %d are allowed", n, engine.MaxName))
+	}
+	if n := utf8.RuneCountInString(def.Description); n > engine.MaxDescription {
+		return models.Draft{}, invalid("description", fmt.Sprintf("the description has %d characters; at most %d are allowed", n, engine.MaxDescription))
 	}
 	return models.Draft{Name: name, Description: def.Description, Body: string(body), By: by.Name}, nil
 }
@@ -131,7 +139,9 @@ func (s *Service) Duplicate(ctx context.Context, p auth.Principal, id string) (C
 	if err != nil {
 		return Checked{}, err
 	}
-	return s.Create(ctx, p, []byte(w.Draft), w.Name+" (copy)")
+	const mark = " (copy)"
+	name := []rune(w.Name)
+	return s.Create(ctx, p, []byte(w.Draft), string(name[:min(len(name), engine.MaxName-len(mark))])+mark)
 }
 
 // invalidWorkflow refuses to publish or run what has errors.
@@ -204,7 +214,7 @@ func (s *Service) Start(ctx context.Context, p auth.Principal, r StartRequest) (
 	if err != nil {
 		return run, false, err
 	}
-	if err := s.checkInput(ctx, v, &r); err != nil {
+	if err := s.checkInput(ctx, v.ID, v.Hash, &r); err != nil {
 		return run, false, err
 	}
 	if r.By == (engine.Actor{}) {
@@ -214,6 +224,23 @@ func (s *Service) Start(ctx context.Context, p auth.Principal, r StartRequest) (
 		AccountID: p.AccountID, WorkflowID: w.ID, VersionID: v.ID, DefinitionHash: v.Hash, Input: r.Input, Variables: r.Variables,
 		IdempotencyKey: r.IdempotencyKey, StartedBy: r.By,
 	}})
+}
+
+// Fork starts a new run from a step of another, with another input where one is
+// given.
+func (s *Service) Fork(ctx context.Context, p auth.Principal, runID, from string, input json.RawMessage) (engine.Run, error) {
+	old, err := s.DB.Run(ctx, p.AccountID, runID)
+	if err != nil {
+		return engine.Run{}, err
+	}
+	if len(input) > 0 {
+		r := StartRequest{Input: input}
+		if err := s.checkInput(ctx, old.VersionID, old.DefinitionHash, &r); err != nil {
+			return engine.Run{}, err
+		}
+		input = r.Input
+	}
+	return s.Engine.Fork(ctx, engine.ForkRequest{AccountID: p.AccountID, RunID: runID, From: from, Input: input, By: p.Actor()})
 }
 
 // Prepare makes the run of a draft without starting it.
@@ -228,10 +255,16 @@ func (s *Service) Prepare(ctx context.Context, p auth.Principal, w models.Workfl
 }
 
 // checkInput holds an input against the version's schema.
-func (s *Service) checkInput(ctx context.Context, v models.WorkflowVersion, r *StartRequest) error {
+func (s *Service) checkInput(ctx context.Context, versionID, hash string, r *StartRequest) error {
 	if len(r.Input) == 0 || string(r.Input) == "null" {
 		r.Input = json.RawMessage("{}")
 	}
+	// The same input is the same, however it is spaced.
+	var b bytes.Buffer
+	if err := json.Compact(&b, r.Input); err != nil {
+		return invalid("input", "input is not JSON: "+err.Error())
+	}
+	r.Input = b.Bytes()
 	for field, raw := range map[string]json.RawMessage{"input": r.Input, "variables": r.Variables} {
 		if len(raw) > 0 && string(raw) != "null" && raw[0] != '{' {
 			return invalid(field, field+" must be a JSON object")
@@ -240,13 +273,13 @@ func (s *Service) checkInput(ctx context.Context, v models.WorkflowVersion, r *S
 	if string(r.Variables) == "null" {
 		r.Variables = nil
 	}
-	body, err := s.DB.DefinitionBody(ctx, v.Hash)
+	body, err := s.DB.DefinitionBody(ctx, hash)
 	if err != nil {
 		return err
 	}
 	var def engine.Definition
 	if err := json.Unmarshal([]byte(body), &def); err != nil {
-		return fmt.Errorf("read version %s: %w", v.ID, err)
+		return fmt.Errorf("read version %s: %w", versionID, err)
 	}
 	if len(def.InputSchema) == 0 {
 		return nil

@@ -86,7 +86,11 @@ func (a *Authenticator) Middleware(next http.Handler) http.Handler {
 	withSession := a.sessions.LoadAndSave(resolve)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token, ok := bearer(r)
-		if !ok {
+		switch {
+		case !ok && strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
+			a.readSession(resolve).ServeHTTP(w, r)
+			return
+		case !ok:
 			withSession.ServeHTTP(w, r)
 			return
 		}
@@ -99,6 +103,23 @@ func (a *Authenticator) Middleware(next http.Handler) http.Handler {
 			return
 		}
 		next.ServeHTTP(w, r)
+	})
+}
+
+// readSession loads the session and never writes it: a socket outlives its request,
+// and has no answer that a cookie could go with.
+func (a *Authenticator) readSession(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var token string
+		if c, err := r.Cookie(a.sessions.Cookie.Name); err == nil {
+			token = c.Value
+		}
+		ctx, err := a.sessions.Load(r.Context(), token)
+		if err != nil {
+			http.Error(w, "The database does not answer.", http.StatusServiceUnavailable)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
