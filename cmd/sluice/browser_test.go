@@ -137,3 +137,12 @@ func (b *browser) see(text string) {
 	b.t.Helper()
 	b.until("the text "+text, fmt.Sprintf("document.body.innerText.includes(%q)", text))
 }
+
+// runBadge is the status of the run that the inspector shows.
+const runBadge = `document.querySelector("header .st-badge")?.innerText ?? ""`
+
+// runIs waits for the inspector to show a status of the whole run.
+func (b *browser) runIs(status string) {
+	b.t.Helper()
+	b.until("the run being "+status, fmt.Sprintf("(%s) === %q", runBadge, status))
+}

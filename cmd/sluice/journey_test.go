@@ -73,7 +73,7 @@ func TestJourneyApproveInTheInbox(t *testing.T) {
 	s.await(run.ID, "pending_approval")
 	watcher := b.tab()
 	watcher.open("/runs/" + run.ID)
-	watcher.see("Needs approval")
+	watcher.runIs("Needs approval")
 
 	b.open("/approvals")
 	b.until("the badge", `document.querySelector("[data-inbox-count]")?.textContent === "3"`)
@@ -85,7 +85,7 @@ func TestJourneyApproveInTheInbox(t *testing.T) {
 		b.until("the answer", fmt.Sprintf(`document.querySelector("[data-inbox-count]")?.textContent === "%d" && document.querySelector("[data-toast]")`, left))
 	}
 	b.see("All done")
-	watcher.see("Succeeded")
+	watcher.runIs("Succeeded")
 	b.open("/approvals?status=decided")
 	b.click("[data-row]")
 	b.see("Owner")
@@ -99,12 +99,12 @@ func TestJourneyReloadAndReconnect(t *testing.T) {
 	run := s.startRun(s.importWorkflow(caseDoc(t, "approval-in-loop.json")), threeItems)
 	s.await(run.ID, "pending_approval")
 	b.open("/runs/" + run.ID)
-	b.see("Needs approval")
+	b.runIs("Needs approval")
 	other := b.tab()
 	other.open("/runs/" + run.ID)
-	other.see("Needs approval")
+	other.runIs("Needs approval")
 	b.do(chromedp.Reload())
-	b.see("Needs approval")
+	b.runIs("Needs approval")
 
 	// The server dies and comes back on the same port while one approval is answered
 	// behind the viewers' backs.
@@ -117,8 +117,8 @@ func TestJourneyReloadAndReconnect(t *testing.T) {
 		require.Equal(t, http.StatusOK, s.call("POST", "/approvals/"+a.ID+"/decisions", `{"outcome":"approve"}`, nil))
 	}
 	s.await(run.ID, "succeeded")
-	b.see("Succeeded")
-	other.see("Succeeded")
+	b.runIs("Succeeded")
+	other.runIs("Succeeded")
 	tree := `[...document.querySelectorAll("[role=treeitem]")].map(e => e.id + ":" + (e.dataset.status ?? "")).join()`
 	b.until("the same tree in both tabs", `document.querySelectorAll("[role=treeitem]").length > 10`)
 	other.until("the same tree in both tabs", `document.querySelectorAll("[role=treeitem]").length > 10`)
