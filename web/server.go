@@ -143,9 +143,23 @@ func (s *Server) accessLog(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// maxFormTime bounds how long a page's form may take to arrive; the API has its own
+// limit.
+const maxFormTime = time.Minute
+
+func inTime(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Request().ContentLength != 0 {
+			// Where deadlines can't be set, as in tests without a connection, there is none.
+			_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(maxFormTime))
+		}
+		return next(c)
+	}
+}
+
 // requireUser sends browsers of nobody to the sign-in page.
 func (s *Server) requireUser(next echo.HandlerFunc) echo.HandlerFunc {
-	limit := middleware.BodyLimit(maxForm)(next)
+	limit := inTime(middleware.BodyLimit(maxForm)(next))
 	return func(c echo.Context) error {
 		if _, ok := auth.From(c.Request().Context()); ok {
 			return limit(c)
