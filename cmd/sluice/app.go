@@ -50,10 +50,10 @@ type App struct {
 const jobDelay = 10 * time.Second
 
 // openApp opens the database and everything that works on it, but serves nothing
-// and works nothing yet.
-func openApp(ctx context.Context, cfg *config, log *slog.Logger) (*App, error) {
+// and works nothing yet. more are kinds beside the built-in ones.
+func openApp(ctx context.Context, cfg *config, log *slog.Logger, more ...engine.Kind) (*App, error) {
 	a := &App{cfg: cfg, log: log}
-	if err := a.open(ctx); err != nil {
+	if err := a.open(ctx, more); err != nil {
 		return nil, errors.Join(err, a.Close(context.WithoutCancel(ctx)))
 	}
 	return a, nil
@@ -61,7 +61,7 @@ func openApp(ctx context.Context, cfg *config, log *slog.Logger) (*App, error) {
 
 func (a *App) onClose(f func(context.Context) error) { a.closers = append(a.closers, f) }
 
-func (a *App) open(ctx context.Context) error {
+func (a *App) open(ctx context.Context, more []engine.Kind) error {
 	var err error
 	if a.db, err = models.Open(ctx, a.cfg.DatabaseURL); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (a *App) open(ctx context.Context) error {
 	if _, err := a.db.Migrate(ctx); err != nil {
 		return err
 	}
-	reg, err := registry(a.cfg, app.Recipes{DB: a.db})
+	reg, err := registry(a.cfg, app.Recipes{DB: a.db}, more...)
 	if err != nil {
 		return err
 	}

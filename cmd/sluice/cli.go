@@ -43,6 +43,7 @@ type commandLine struct {
 	Export   exportCommand   `cmd:"" help:"Print a stored workflow in canonical form."`
 	Migrate  migrateCommand  `cmd:"" help:"Bring the database to this version's schema."`
 	User     userCommand     `cmd:"" help:"Manage who may sign in."`
+	Bench    benchCommand    `cmd:"" help:"Measure the engine on this machine's databases."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 

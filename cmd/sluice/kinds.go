@@ -13,12 +13,12 @@ import (
 )
 
 // registry returns the built-in kinds as the settings ask for them.
-func registry(cfg *config, recipes nodes.RecipeSource) (*engine.Registry, error) {
+func registry(cfg *config, recipes nodes.RecipeSource, more ...engine.Kind) (*engine.Registry, error) {
 	models, err := llm.NewRouter(llm.Options{OpenAIKey: cfg.OpenAIKey, OpenAIBaseURL: cfg.OpenAIBaseURL, Model: cfg.Model})
 	if err != nil {
 		return nil, fmt.Errorf("set up models: %w", err)
 	}
-	return nodes.Registry(nodes.Deps{Models: models, Recipes: recipes, HTTP: nodes.HTTPOptions{AllowPrivate: cfg.AllowPrivate}})
+	return nodes.Registry(nodes.Deps{Models: models, Recipes: recipes, HTTP: nodes.HTTPOptions{AllowPrivate: cfg.AllowPrivate}, More: more})
 }
 
 // memoryRecipes are the recipes that runs without a database can use: those of the

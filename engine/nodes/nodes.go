@@ -16,6 +16,8 @@ type Deps struct {
 	Recipes RecipeSource
 	// HTTP bounds what http_request may reach.
 	HTTP HTTPOptions
+	// More are kinds beside the built-in ones.
+	More []engine.Kind
 }
 
 // Registry returns the built-in kinds in palette order.
@@ -27,7 +29,7 @@ func Registry(d Deps) (*engine.Registry, error) {
 		d.Recipes = noRecipes{}
 	}
 	schemas := NewSchemas()
-	r, err := engine.NewRegistry(schemas,
+	r, err := engine.NewRegistry(schemas, append([]engine.Kind{
 		trigger{},
 		end{},
 		condition{},
@@ -41,7 +43,7 @@ func Registry(d Deps) (*engine.Registry, error) {
 		approval{},
 		set{},
 		newHTTPRequest(d.HTTP),
-	)
+	}, d.More...)...)
 	if err != nil {
 		return nil, fmt.Errorf("register the built-in kinds: %w", err)
 	}
