@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -31,6 +32,7 @@ type benchCommand struct {
 	Rounds   int      `default:"1" help:"How many times more rounds than needed for a first figure."`
 	History  int      `default:"100000" help:"Finished runs in the tables when W7 is measured the second time."`
 	JSON     bool     `name:"json" help:"Print the figures as JSON."`
+	Profile  string   `type:"path" help:"Write a CPU profile of the works to this file." placeholder:"FILE"`
 }
 
 // figure is one measured value.
@@ -80,6 +82,17 @@ func (c *benchCommand) Run(ctx context.Context, s streams, _ *config) (err error
 		}
 		defer func() { err = errors.Join(err, drop(context.WithoutCancel(ctx))) }()
 		databases = append(databases, pg)
+	}
+	if c.Profile != "" {
+		f, err := os.Create(c.Profile)
+		if err != nil {
+			return fmt.Errorf("write profile: %w", err)
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return fmt.Errorf("write profile: %w", err)
+		}
+		defer pprof.StopCPUProfile()
 	}
 	var all []figure
 	for _, d := range databases {
