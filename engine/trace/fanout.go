@@ -19,6 +19,12 @@ type Sink interface {
 	RunEnded(ctx context.Context, accountID string, run engine.Run)
 }
 
+// Gatherer is a sink that would rather have many spans at once than each at once:
+// it is called no more often than this. What is queued at the end is not held back.
+type Gatherer interface {
+	Gather() time.Duration
+}
+
 // Item is a span with its account.
 type Item struct {
 	AccountID string
@@ -62,7 +68,7 @@ type endedRun struct {
 // gets at once.
 const (
 	queueSize = 8_192
-	batchSize = 1_000
+	batchSize = 4_000
 )
 
 // NewFanout returns a tracer for a hub and sinks. redact, if given, rewrites every
@@ -202,6 +208,18 @@ func (l *lane) wait(ctx context.Context) error {
 	}
 }
 
+// elapsed is a pause that is over.
+var elapsed = func() <-chan time.Time { c := make(chan time.Time); close(c); return c }()
+
+// pause is how long the next batch is gathered for.
+func (l *lane) pause() <-chan time.Time {
+	g, ok := l.sink.(Gatherer)
+	if !ok {
+		return elapsed
+	}
+	return time.After(g.Gather())
+}
+
 // run hands the queue to the sink in batches.
 func (l *lane) run(ctx context.Context) {
 	for m := range l.queue {
@@ -214,13 +232,22 @@ func (l *lane) run(ctx context.Context) {
 			}
 		}
 		add(m)
+		pause := l.pause()
 		for more := true; more && len(batch) < batchSize; {
 			select {
 			case m, ok := <-l.queue:
 				if more = ok; ok {
 					add(m)
 				}
+				continue
 			default:
+			}
+			select {
+			case m, ok := <-l.queue:
+				if more = ok; ok {
+					add(m)
+				}
+			case <-pause:
 				more = false
 			}
 		}

@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"sluice/engine"
 )
@@ -20,6 +21,13 @@ type Stored struct {
 
 // NewStored returns a sink on a store.
 func NewStored(store SpanStore, log *slog.Logger) *Stored { return &Stored{store, log} }
+
+// gather is how long spans wait to be written together: a step's beginning and end
+// become one row, and the runs' own commits are not held up by many small ones.
+const gather = 250 * time.Millisecond
+
+// Gather implements [Gatherer].
+func (*Stored) Gather() time.Duration { return gather }
 
 // Name implements [Sink].
 func (*Stored) Name() string { return "stored" }
