@@ -3,77 +3,160 @@ package models
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 )
 
-// Span is a node of a run's trace tree, as JSON.
+// Span is a version of a node of a run's trace tree, as JSON.
 type Span struct {
-	RunID     string `gorm:"primaryKey"`
-	ID        string `gorm:"primaryKey"`
+	RunID     string
+	ID        string
 	Seq       int64
 	AccountID string
 	Body      string
 }
 
-// SaveSpans upserts spans; an older version never replaces a newer one. Spans of
-// runs that are gone are left out.
+// SpanPage is a stretch of a run's spans as they are stored: a line for each, with
+// its number, its id and its JSON, between tabs. Ids hold no control characters, and
+// JSON is written without any.
+type SpanPage struct {
+	RunID     string `gorm:"primaryKey"`
+	FirstSeq  int64  `gorm:"primaryKey"`
+	LastSeq   int64  `gorm:"primaryKey"`
+	AccountID string
+	Body      string
+}
+
+// maxPageSpans and maxPageBytes bound a page, so that who reads page by page holds
+// little at once. A single larger span has a page of its own.
+const (
+	maxPageSpans = 500
+	maxPageBytes = 256 << 10
+)
+
+// SaveSpans adds spans to what is stored. Those of runs that are gone are left out.
 func (d *DB) SaveSpans(ctx context.Context, spans []Span) error {
 	if len(spans) == 0 {
 		return nil
 	}
+	pages := pagesOf(spans)
+	insert := "INSERT INTO span_pages (run_id, first_seq, last_seq, account_id, body) SELECT ?, ?, ?, ?, ? WHERE EXISTS (SELECT 1 FROM runs WHERE id = ?) ON CONFLICT DO NOTHING"
+	if d.Dialect == Postgres {
+		insert = "INSERT INTO span_pages (run_id, first_seq, last_seq, account_id, body) SELECT $1, $2::bigint, $3::bigint, $4, $5 WHERE EXISTS (SELECT 1 FROM runs WHERE id = $6) ON CONFLICT DO NOTHING"
+	}
 	err := d.Write(ctx, func(tx *gorm.DB) error {
-		rows, err := savable(tx, spans)
-		if err != nil || len(rows) == 0 {
+		conn, ok := tx.Statement.ConnPool.(*sql.Tx)
+		if !ok {
+			return fmt.Errorf("a transaction is a %T", tx.Statement.ConnPool)
+		}
+		st, err := conn.PrepareContext(ctx, insert)
+		if err != nil {
 			return err
 		}
-		return tx.Clauses(clause.OnConflict{
-			Columns:   []clause.Column{{Name: "run_id"}, {Name: "id"}},
-			DoUpdates: clause.AssignmentColumns([]string{"seq", "body"}),
-			Where:     clause.Where{Exprs: []clause.Expression{gorm.Expr("spans.seq < excluded.seq")}},
-		}).CreateInBatches(&rows, spansPerStatement).Error
+		defer st.Close()
+		for _, p := range pages {
+			if _, err := st.ExecContext(ctx, p.RunID, p.FirstSeq, p.LastSeq, p.AccountID, p.Body, p.RunID); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return one(err, "save spans")
 }
 
-// spansPerStatement keeps statements well below the databases' limits of variables.
-const spansPerStatement = 200
-
-// savable are the latest versions of the spans whose runs exist, in one order for
-// all writers, so that two never wait for each other in a circle.
-func savable(tx *gorm.DB, spans []Span) ([]Span, error) {
-	rows := slices.Clone(spans)
-	slices.SortFunc(rows, func(a, b Span) int {
-		return cmp.Or(cmp.Compare(a.RunID, b.RunID), cmp.Compare(a.ID, b.ID), cmp.Compare(b.Seq, a.Seq))
-	})
-	rows = slices.CompactFunc(rows, func(a, b Span) bool { return a.RunID == b.RunID && a.ID == b.ID })
-	var runs []string
-	for _, r := range rows {
-		if len(runs) == 0 || runs[len(runs)-1] != r.RunID {
-			runs = append(runs, r.RunID)
+// pagesOf puts spans into pages, run by run and in their order, the last version of
+// each alone. One order for all writers keeps two from waiting for each other in a
+// circle.
+func pagesOf(spans []Span) []SpanPage {
+	rows := latest(spans)
+	slices.SortFunc(rows, func(a, b Span) int { return cmp.Or(cmp.Compare(a.RunID, b.RunID), cmp.Compare(a.Seq, b.Seq)) })
+	var pages []SpanPage
+	var body strings.Builder
+	var open *SpanPage
+	held := 0
+	finish := func() {
+		if open != nil {
+			open.Body = Clean(body.String())
+			pages = append(pages, *open)
 		}
-	}
-	known := make(map[string]bool, len(runs))
-	for chunk := range slices.Chunk(runs, 1_000) {
-		var found []string
-		if err := tx.Model(&Run{}).Where("id IN ?", chunk).Pluck("id", &found).Error; err != nil {
-			return nil, err
-		}
-		for _, id := range found {
-			known[id] = true
-		}
+		open, held = nil, 0
+		body.Reset()
 	}
 	for i := range rows {
-		rows[i].Body = Clean(rows[i].Body)
+		s := &rows[i]
+		if open != nil && (open.RunID != s.RunID || held == maxPageSpans || body.Len()+len(s.Body) > maxPageBytes) {
+			finish()
+		}
+		if open == nil {
+			open = &SpanPage{RunID: s.RunID, AccountID: s.AccountID, FirstSeq: s.Seq}
+		}
+		open.LastSeq = s.Seq
+		held++
+		body.WriteString(strconv.FormatInt(s.Seq, 10))
+		body.WriteByte('\t')
+		body.WriteString(s.ID)
+		body.WriteByte('\t')
+		body.WriteString(s.Body)
+		body.WriteByte('\n')
 	}
-	return slices.DeleteFunc(rows, func(s Span) bool { return !known[s.RunID] }), nil
+	finish()
+	return pages
 }
 
-// Spans lists a run's spans that changed after a sequence number, in its order.
-func (d *DB) Spans(ctx context.Context, accountID, runID string, after int64) ([]Span, error) {
+// latest keeps the last version of each span.
+func latest(spans []Span) []Span {
+	type key struct{ run, id string }
+	at := make(map[key]int, len(spans))
+	out := make([]Span, 0, len(spans))
+	for _, s := range spans {
+		k := key{s.RunID, s.ID}
+		if i, ok := at[k]; !ok {
+			at[k] = len(out)
+			out = append(out, s)
+		} else if out[i].Seq < s.Seq {
+			out[i] = s
+		}
+	}
+	return out
+}
+
+// spans reads a page.
+func (p *SpanPage) spans() ([]Span, error) {
 	var out []Span
-	err := d.Read(ctx).Where("run_id = ? AND account_id = ? AND seq > ?", runID, accountID, after).Order("seq").Find(&out).Error
-	return out, one(err, "spans of %s", runID)
+	for line := range strings.Lines(p.Body) {
+		seq, rest, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		id, body, ok2 := strings.Cut(rest, "\t")
+		n, err := strconv.ParseInt(seq, 10, 64)
+		if err != nil || !ok || !ok2 {
+			return nil, fmt.Errorf("page %d to %d of the spans of %s is damaged", p.FirstSeq, p.LastSeq, p.RunID)
+		}
+		out = append(out, Span{RunID: p.RunID, ID: id, Seq: n, AccountID: p.AccountID, Body: body})
+	}
+	return out, nil
+}
+
+// Spans lists a run's spans that changed after a sequence number, in its order, the
+// last version of each.
+func (d *DB) Spans(ctx context.Context, accountID, runID string, after int64) ([]Span, error) {
+	var pages []SpanPage
+	err := d.Read(ctx).Where("run_id = ? AND account_id = ? AND last_seq > ?", runID, accountID, after).Order("first_seq").Find(&pages).Error
+	if err != nil {
+		return nil, one(err, "spans of %s", runID)
+	}
+	var out []Span
+	for i := range pages {
+		spans, err := pages[i].spans()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, spans...)
+	}
+	out = slices.DeleteFunc(latest(out), func(s Span) bool { return s.Seq <= after })
+	slices.SortFunc(out, func(a, b Span) int { return cmp.Compare(a.Seq, b.Seq) })
+	return out, nil
 }
