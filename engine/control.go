@@ -298,20 +298,21 @@ func (e *Engine) Fork(ctx context.Context, r ForkRequest) (Run, error) {
 // returns the run as it is.
 func (e *Engine) Await(ctx context.Context, accountID, runID string) (Run, error) {
 	ch := make(chan Run, 1)
-	e.mu.Lock()
-	e.waiters[runID] = append(e.waiters[runID], ch)
-	e.mu.Unlock()
+	here := e.listen(runID, ch)
 	defer e.forget(runID, ch)
 	// A run that another server works is only seen in the store.
 	poll := time.NewTicker(time.Second)
 	defer poll.Stop()
 	for {
-		snap, err := e.cfg.Store.Load(context.WithoutCancel(ctx), accountID, runID)
-		if err != nil {
-			return Run{}, fmt.Errorf("await run %s: %w", runID, err)
-		}
-		if settled(snap.Run.Status) {
-			return snap.Run, nil
+		var snap Snapshot
+		if !here {
+			var err error
+			if snap, err = e.cfg.Store.Load(context.WithoutCancel(ctx), accountID, runID); err != nil {
+				return Run{}, fmt.Errorf("await run %s: %w", runID, err)
+			}
+			if settled(snap.Run.Status) {
+				return snap.Run, nil
+			}
 		}
 		select {
 		case run := <-ch:
@@ -320,9 +321,26 @@ func (e *Engine) Await(ctx context.Context, accountID, runID string) (Run, error
 			}
 		case <-poll.C:
 		case <-ctx.Done():
-			return snap.Run, nil
+			if !here {
+				return snap.Run, nil
+			}
 		}
+		here = false
 	}
+}
+
+// listen has the run's next announcements sent to ch. It reports whether the run is
+// worked in this process, so that one will come; what was announced since its claim
+// is sent at once.
+func (e *Engine) listen(runID string, ch chan Run) (here bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.waiters[runID] = append(e.waiters[runID], ch)
+	a := e.active[runID]
+	if a != nil && a.last != nil {
+		ch <- *a.last
+	}
+	return a != nil || e.queued[runID]
 }
 
 // settled leaves out RunWaiting: a run in backoff or before a timer goes on by
@@ -348,6 +366,9 @@ func (e *Engine) forget(runID string, ch chan Run) {
 func (e *Engine) announce(run Run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if a := e.active[run.ID]; a != nil {
+		a.last = &run
+	}
 	for _, ch := range e.waiters[run.ID] {
 		select {
 		case ch <- run:

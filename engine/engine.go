@@ -62,6 +62,8 @@ type Engine struct {
 type activeRun struct {
 	nudge chan struct{}
 	again bool
+	// last is the run as it was announced last since its claim.
+	last *Run
 }
 
 // New returns an engine. It runs nothing before Start.
@@ -267,7 +269,7 @@ func (e *Engine) segment(ctx context.Context, runID string, a *activeRun) error 
 func (e *Engine) heard(a *activeRun) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	a.again = false
+	a.again, a.last = false, nil
 	select {
 	case <-a.nudge:
 	default:

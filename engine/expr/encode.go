@@ -24,6 +24,9 @@ func Encode(v any) (json.RawMessage, error) {
 	return e.b, nil
 }
 
+// AppendString appends a JSON string: nothing HTML-escaped, invalid UTF-8 as U+FFFD.
+func AppendString(b []byte, s string) []byte { return appendString(b, s) }
+
 // MarshalJSON implements [json.Marshaler].
 func (o *Object) MarshalJSON() ([]byte, error) { return Encode(o) }
 

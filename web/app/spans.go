@@ -2,9 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"strings"
 
 	"sluice/engine/trace"
 	"sluice/models"
@@ -19,12 +16,7 @@ var _ trace.SpanStore = Spans{}
 func (s Spans) SaveSpans(ctx context.Context, items []trace.Item) error {
 	rows := make([]models.Span, 0, len(items))
 	for _, it := range items {
-		it.Span.Name = strings.ToValidUTF8(it.Span.Name, "\uFFFD")
-		body, err := json.Marshal(it.Span)
-		if err != nil {
-			return fmt.Errorf("write span %s of %s: %w", it.Span.ID, it.Span.RunID, err)
-		}
-		rows = append(rows, models.Span{RunID: it.Span.RunID, ID: it.Span.ID, Seq: it.Span.Seq, AccountID: it.AccountID, Body: string(body)})
+		rows = append(rows, models.Span{RunID: it.Span.RunID, ID: it.Span.ID, Seq: it.Span.Seq, AccountID: it.AccountID, Body: string(it.Span.AppendJSON(nil))})
 	}
 	return s.DB.SaveSpans(ctx, rows)
 }
