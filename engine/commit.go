@@ -15,11 +15,12 @@ func (g *segment) commit(ctx context.Context, t Transition) error {
 	for {
 		full := g.transition(t)
 		spans := g.spansFor(full)
-		full.Spans = len(spans)
+		g.reserve(&full, len(spans))
 		seq, err := g.store(ctx, full)
 		switch {
 		case err == nil:
-			g.committed(full, spans, seq)
+			g.number(full, spans, seq)
+			g.committed(full, spans)
 			return nil
 		case errors.Is(err, ErrWoken) && !parking && !closing:
 			// A park that was to be cancelled has been answered: keep the answer.
@@ -48,8 +49,47 @@ func (g *segment) transition(t Transition) Transition {
 	t.Records = append(records, t.Records...)
 	t.OpenParks = s.openParks
 	t.ClosePark = append(append([]ParkClose(nil), s.closeParks...), t.ClosePark...)
-	t.Usage, t.Lease, t.At = s.usage, g.e.cfg.Lease, g.e.now()
+	t.Usage, t.At = s.usage, g.e.now()
+	if t.At.Sub(g.renewed) > g.e.cfg.Lease/4 {
+		t.Lease = g.e.cfg.Lease
+	}
 	return t
+}
+
+// spanBlock is how many span numbers are reserved at once, so that few commits have
+// to write the run's own row. Readers who come back start further back than that.
+const spanBlock = 128
+
+// reserve asks for span numbers where those at hand don't suffice, and gives the rest
+// back when the segment ends.
+func (g *segment) reserve(t *Transition, n int) {
+	left := int(g.spanLimit - g.spanNext + 1)
+	ends := t.Status != ""
+	switch {
+	case n > left && ends:
+		t.Spans = n - left
+	case n > left:
+		t.Spans = max(n, spanBlock)
+	case ends:
+		t.Unused, t.SpanLimit = left-n, g.spanLimit
+	}
+}
+
+// number gives the spans of a commit their numbers. seq is the last that the commit
+// reserved: if others reserved some meanwhile, what was left of the block before is
+// not used, since later spans have to have higher numbers.
+func (g *segment) number(t Transition, spans []Span, seq int64) {
+	if t.Spans > 0 {
+		if seq-int64(t.Spans) != g.spanLimit {
+			g.spanNext = seq - int64(max(t.Spans, len(spans))) + 1
+		}
+		g.spanLimit = seq
+	}
+	for i := range spans {
+		spans[i].RunID, spans[i].Seq = g.run.ID, g.spanNext
+		g.spanNext++
+	}
+	g.run.SpanSeq = g.spanNext - 1
 }
 
 // spansFor are the spans that a transition's commit publishes.
@@ -124,18 +164,16 @@ func applied(snap Snapshot, t Transition) bool {
 }
 
 // committed clears what was stored and tells the world.
-func (g *segment) committed(t Transition, spans []Span, seq int64) {
+func (g *segment) committed(t Transition, spans []Span) {
 	s := g.s
+	if t.Lease > 0 {
+		g.renewed = t.At
+	}
 	g.run.Usage = g.run.Usage.Add(t.Usage)
 	s.dirty, s.openParks, s.closeParks, s.usage = nil, nil, nil, Usage{}
 	clear(s.dirtySet)
 	s.spans = nil
 	clear(s.spanSet)
-	first := seq - int64(len(spans)) + 1
-	for i := range spans {
-		spans[i].RunID, spans[i].Seq = g.run.ID, first+int64(i)
-	}
-	g.run.SpanSeq = seq
 	if t.Status != "" {
 		g.run.Status, g.run.Output, g.run.Error = t.Status, t.Output, t.Error
 		if t.Status.Terminal() {
@@ -196,6 +234,10 @@ func (g *segment) reload(ctx context.Context) (Snapshot, error) {
 		return snap, ErrLeaseLost
 	}
 	g.wakeups = snap.Run.Wakeups
+	if snap.Run.SpanSeq != g.spanLimit {
+		// An answer has taken numbers: what follows it must have higher ones.
+		g.spanNext, g.spanLimit = 1, 0
+	}
 	return snap, nil
 }
 

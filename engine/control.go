@@ -319,14 +319,23 @@ func (e *Engine) Await(ctx context.Context, accountID, runID string) (Run, error
 			if run.AccountID == accountID && settled(run.Status) {
 				return run, nil
 			}
+			here = false
 		case <-poll.C:
+			here = e.hasRun(runID)
 		case <-ctx.Done():
 			if !here {
 				return snap.Run, nil
 			}
+			here = false
 		}
-		here = false
 	}
+}
+
+// hasRun reports whether the run is worked in this process, or about to be.
+func (e *Engine) hasRun(runID string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.active[runID] != nil || e.queued[runID]
 }
 
 // listen has the run's next announcements sent to ch. It reports whether the run is

@@ -290,6 +290,7 @@ func (e *Engine) claimAndRun(ctx context.Context, runID string, a *activeRun) er
 	defer stop()
 	g := &segment{
 		e: e, run: snap.Run, log: log, results: make(chan result), active: a, workers: workers, wakeups: snap.Run.Wakeups,
+		spanNext: snap.Run.SpanSeq + 1, spanLimit: snap.Run.SpanSeq, renewed: e.now(), careful: snap.TakenOver,
 	}
 	g.s = newState(prog, snap, g, e.cfg.Limits)
 	g.s.runSpan()

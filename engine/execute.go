@@ -133,10 +133,15 @@ func judge(ctx context.Context, err error, timeout time.Duration) verdict {
 
 // begunAttempt counts a new attempt on the step's record.
 func (s *state) begunAttempt(st *step, config json.RawMessage) {
+	s.count(st, config)
+	s.touch(st.rec)
+}
+
+// count is begunAttempt without asking for the record to be stored.
+func (s *state) count(st *step, config json.RawMessage) {
 	rec := s.record(st)
 	rec.Attempt++
 	rec.Status, rec.Input, rec.NextAttemptAt, rec.Error = StepRunning, config, zeroTime, nil
-	s.touch(rec)
 }
 
 // attemptFailed retries by policy, or fails the step.

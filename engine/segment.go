@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,6 +25,11 @@ type segment struct {
 	// workers is cancelled to stop attempts in flight.
 	workers context.Context //nolint:containedctx // lives exactly as long as the segment
 	wakeups int64
+	// spanNext to spanLimit are the span numbers reserved and not yet given out.
+	spanNext, spanLimit int64
+	renewed             time.Time // when a commit renewed the lease last
+	soft                []*step   // attempts whose beginning is not stored yet
+	careful             bool      // the segment before died: store every beginning
 }
 
 // result is an attempt's end, tagged with the attempt it belongs to.
@@ -41,13 +47,18 @@ type result struct {
 // enormous transaction.
 const batchSize = 1_000
 
+// softFor is how long an attempt may be under way before that is stored and shown.
+const softFor = 100 * time.Millisecond
+
 // errStopping ends a segment because the engine stops.
 var errStopping = errors.New("engine is stopping")
 
 // loop drives the run until it ends, parks, or the segment is told to stop.
 func (g *segment) loop(ctx context.Context) error {
-	ticker := time.NewTicker(g.e.cfg.Lease / 3)
-	defer ticker.Stop()
+	renew := time.NewTicker(g.e.cfg.Lease / 3)
+	defer renew.Stop()
+	tell := time.NewTicker(softFor)
+	defer tell.Stop()
 	for {
 		if err := g.advance(ctx); err != nil {
 			return err
@@ -59,7 +70,7 @@ func (g *segment) loop(ctx context.Context) error {
 			}
 			continue
 		}
-		if err := g.wait(ctx, ticker.C); err != nil {
+		if err := g.wait(ctx, renew.C, tell.C); err != nil {
 			return err
 		}
 	}
@@ -127,7 +138,7 @@ func (g *segment) takeEffects() {
 			g.s.fail(st, asStepError(err))
 			continue
 		}
-		g.s.begunAttempt(st, config)
+		g.begin(st, config)
 		a := g.s.newAttempt(st, config, g.s.freeze(st))
 		g.s.spanOf(st)
 		g.s.attemptSpan(st, Span{Attempt: st.rec.Attempt, Status: string(StepRunning), Start: g.e.now()})
@@ -135,6 +146,31 @@ func (g *segment) takeEffects() {
 		g.flying++
 		g.ready = append(g.ready, launch{st, a})
 	}
+}
+
+// begin counts an attempt. That it has begun needs to be stored before it begins
+// only where somebody would ask for it after a crash: otherwise the step is run
+// again, with the same number and the same key, as if it had not begun. Most are over
+// before softFor, and then their record is written once.
+func (g *segment) begin(st *step, config json.RawMessage) {
+	if g.careful || st.node.Interrupt == InterruptFail || st.node.Interrupt == InterruptAsk {
+		g.s.begunAttempt(st, config)
+		return
+	}
+	g.s.count(st, config)
+	g.soft = append(g.soft, st)
+}
+
+// harden has the attempts stored that have been under way for a while.
+func (g *segment) harden() (any bool) {
+	for _, st := range g.soft {
+		if st.flying && st.rec.Status == StepRunning {
+			g.s.touch(st.rec)
+			any = true
+		}
+	}
+	g.soft = nil
+	return any
 }
 
 // launch runs an attempt on its own goroutine. When the attempt's time is up its
@@ -192,7 +228,7 @@ func (g *segment) overdue(ctx context.Context, done <-chan result, l launch, tok
 
 // wait blocks until something happens: a result, a timer, an answer from outside,
 // the time to renew the lease, or the engine's end.
-func (g *segment) wait(ctx context.Context, renew <-chan time.Time) error {
+func (g *segment) wait(ctx context.Context, renew, tell <-chan time.Time) error {
 	var timer <-chan time.Time
 	if at, ok := g.s.timers.next(); ok {
 		t := time.NewTimer(at.Sub(g.e.now()))
@@ -216,6 +252,11 @@ func (g *segment) wait(ctx context.Context, renew <-chan time.Time) error {
 	case <-g.active.nudge:
 		g.e.heard(g.active)
 		return g.absorb(ctx)
+	case <-tell:
+		if !g.harden() {
+			return nil
+		}
+		return g.commit(ctx, Transition{})
 	case <-renew:
 		if err := g.commit(ctx, Transition{}); err != nil || len(g.s.parkSteps) == 0 {
 			return err

@@ -23,8 +23,8 @@ type Store interface {
 	// previous segment died.
 	Claim(ctx context.Context, runID, owner string, lease time.Duration) (Snapshot, error)
 	// Commit applies a transition under the epoch fence. It reserves t.Spans span
-	// sequence numbers and returns the last of them: the transition's spans have the
-	// numbers up to it.
+	// sequence numbers and returns the last of them; without any, the number that it
+	// returns says nothing.
 	Commit(ctx context.Context, t Transition) (spanSeq int64, err error)
 	// Answer decides an open park by compare-and-set, writes the step's record,
 	// bumps wakeups and requeues the run if it is parked. [ErrNotFound] for a park
@@ -127,6 +127,10 @@ type Transition struct {
 	Usage Usage
 	// Spans is how many span sequence numbers to reserve (runs.span_seq grows by it).
 	Spans int
+	// Unused is how many of the numbers up to SpanLimit, the last that was reserved
+	// for this segment, are given back: only if none was reserved after them.
+	Unused    int
+	SpanLimit int64
 	// Lease renews the lease by this much from now; 0 leaves it.
 	Lease time.Duration
 	At    time.Time

@@ -138,6 +138,7 @@ func parked(st engine.RunStatus) bool {
 type fenced struct {
 	id, accountID, workflowID string
 	usage                     engine.Usage
+	spanSeq                   int64
 }
 
 // fence checks everything that may refuse a transition, before anything is
@@ -146,8 +147,8 @@ func (b *batch) fence(ctx context.Context, t engine.Transition) (fenced, error) 
 	run := fenced{id: t.RunID}
 	var epoch, wakeups int64
 	var status, used string
-	err := b.row(ctx, b.sql.forUpdate("SELECT account_id, workflow_id, epoch, status, wakeups, usage FROM runs WHERE id = ?"), t.RunID).
-		Scan(&run.accountID, &run.workflowID, &epoch, &status, &wakeups, &used)
+	err := b.row(ctx, b.sql.forUpdate("SELECT account_id, workflow_id, epoch, status, wakeups, usage, span_seq FROM runs WHERE id = ?"), t.RunID).
+		Scan(&run.accountID, &run.workflowID, &epoch, &status, &wakeups, &used, &run.spanSeq)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return run, refusal{fmt.Errorf("run %s: %w", t.RunID, engine.ErrNotFound)}
@@ -180,8 +181,14 @@ const (
 
 // advance writes the run's own row.
 func (b *batch) advance(ctx context.Context, t engine.Transition, run fenced) (seq int64, err error) {
-	query, args := advanceOnly, []any{t.Spans, usage(run.usage.Add(t.Usage))}
+	spans := t.Spans
+	if t.SpanLimit == run.spanSeq {
+		spans -= t.Unused
+	}
+	query, args := advanceOnly, []any{spans, usage(run.usage.Add(t.Usage))}
 	switch {
+	case t.Status == "" && spans == 0 && t.Lease == 0 && t.Usage == (engine.Usage{}):
+		return run.spanSeq, nil // nothing of the run's own: its row, with the input in it, is not written again
 	case t.Status.Terminal():
 		query, args = advanceEnded, append(args, string(t.Status), rawJSON(t.Output), stepError(t.Error), micros(t.At))
 	case t.Status != "":

@@ -200,6 +200,9 @@ func (s *Store) apply(e *entry, t engine.Transition) {
 		p.status, p.reason, p.closedAt = c.Status, c.Reason, t.At
 	}
 	e.run.Usage = e.run.Usage.Add(t.Usage)
+	if e.run.SpanSeq == t.SpanLimit {
+		e.run.SpanSeq -= int64(t.Unused)
+	}
 	e.run.SpanSeq += int64(t.Spans)
 	if t.Lease > 0 {
 		e.leaseUntil = s.now().Add(t.Lease)
