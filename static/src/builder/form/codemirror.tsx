@@ -162,6 +162,8 @@ function extensions(p: EditorProps, latest: { current: EditorProps }): Extension
       "aria-label": p.label,
       spellcheck: p.language === "template" ? "true" : "false",
       autocapitalize: "off",
+      // What can be edited can be focused, but not every checker knows that.
+      tabindex: "0",
     }),
   ];
   if (p.language !== "template" && p.language !== "plain") out.push(bracketMatching());
