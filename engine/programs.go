@@ -40,6 +40,15 @@ func (c *programCache) put(hash string, p *program) {
 	c.order = append(c.order, hash)
 }
 
+// Definition is a version's definition. It is shared: do not change it.
+func (e *Engine) Definition(ctx context.Context, hash string) (*Definition, error) {
+	p, err := e.program(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	return p.Plan.Definition, nil
+}
+
 // program finds or compiles a version.
 func (e *Engine) program(ctx context.Context, hash string) (*program, error) {
 	if p := e.plans.get(hash); p != nil {

@@ -24,6 +24,7 @@ type Engine interface {
 	Retry(ctx context.Context, accountID, runID string, by engine.Actor) (engine.Run, error)
 	Fork(ctx context.Context, r engine.ForkRequest) (engine.Run, error)
 	Await(ctx context.Context, accountID, runID string) (engine.Run, error)
+	Definition(ctx context.Context, hash string) (*engine.Definition, error)
 }
 
 // Service does the work behind pages and API.
@@ -273,12 +274,8 @@ func (s *Service) checkInput(ctx context.Context, versionID, hash string, r *Sta
 	if string(r.Variables) == "null" {
 		r.Variables = nil
 	}
-	body, err := s.DB.DefinitionBody(ctx, hash)
+	def, err := s.Engine.Definition(ctx, hash)
 	if err != nil {
-		return err
-	}
-	var def engine.Definition
-	if err := json.Unmarshal([]byte(body), &def); err != nil {
 		return fmt.Errorf("read version %s: %w", versionID, err)
 	}
 	if len(def.InputSchema) == 0 {
