@@ -63,6 +63,7 @@ func (s *Server) inbox(c echo.Context, status, search, id string) (page.Approval
 		return vm, err
 	}
 	current, err := letter(a, app.MayDecide(p, a))
+	current.Step = s.app.StepTitle(ctx, a.AccountID, a.RunID, a.Address)
 	vm.Current = &current
 	return vm, err
 }

@@ -31,7 +31,7 @@ type ApprovalRow struct {
 
 // Approval is one question with everything that an approver needs.
 type Approval struct {
-	ID, Title, Workflow, RunID, Address, Department, Status string
+	ID, Title, Workflow, RunID, Address, Step, Department, Status string
 	HTML                                                    string // sanitised
 	Content                                                 string // text or indented JSON
 	ContentIsText                                           bool

@@ -63,3 +63,22 @@ type Host struct {
 	ID    string
 	Name  string
 }
+
+// Errors counts the issues that keep the workflow from running.
+func (r ImportResult) Errors() int {
+	n := 0
+	for _, i := range r.Issues {
+		if i.Error {
+			n++
+		}
+	}
+	return n
+}
+
+// ErrorWords says how many errors have to be mended.
+func (r ImportResult) ErrorWords() string {
+	if n := r.Errors(); n != 1 {
+		return strconv.Itoa(n) + " errors are mended"
+	}
+	return "an error is mended"
+}

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -242,6 +244,37 @@ func (s *Service) Fork(ctx context.Context, p auth.Principal, runID, from string
 		input = r.Input
 	}
 	return s.Engine.Fork(ctx, engine.ForkRequest{AccountID: p.AccountID, RunID: runID, From: from, Input: input, By: p.Actor()})
+}
+
+// StepTitle is what people call the step at an address of a run: its label, and the
+// items of the loops that it is in, counted from one. Where that can't be told it is
+// the address itself.
+func (s *Service) StepTitle(ctx context.Context, accountID, runID, address string) string {
+	run, err := s.DB.Run(ctx, accountID, runID)
+	if err != nil {
+		return address
+	}
+	def, err := s.Engine.Definition(ctx, run.DefinitionHash)
+	if err != nil {
+		return address
+	}
+	id := address[strings.LastIndexByte(address, '/')+1:]
+	title := ""
+	for i := range def.Nodes {
+		if def.Nodes[i].ID == id {
+			title = def.Nodes[i].Title()
+		}
+	}
+	if title == "" {
+		return address
+	}
+	for part := range strings.SplitSeq(address, "/") {
+		open := strings.LastIndexByte(part, '[')
+		if n, err := strconv.Atoi(strings.TrimSuffix(part[open+1:], "]")); open > 0 && err == nil {
+			title += fmt.Sprintf(" · item %d", n+1)
+		}
+	}
+	return title
 }
 
 // Prepare makes the run of a draft without starting it.

@@ -56,6 +56,13 @@ function onClick(event: MouseEvent): void {
 }
 
 export function dialogs(): void {
+  // An address may name a dialog: /workflows#create.
+  const openNamed = (): void => {
+    const named = location.hash === "" ? null : document.getElementById(location.hash.slice(1));
+    if (named instanceof HTMLDialogElement && !named.open) named.showModal();
+  };
+  window.addEventListener("hashchange", openNamed);
+  openNamed();
   document.addEventListener("click", onClick);
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;

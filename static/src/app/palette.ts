@@ -7,6 +7,7 @@ const pages: Place[] = [
   { title: "Runs", href: "/runs", kind: "Page" },
   { title: "Approvals", href: "/approvals", kind: "Page" },
   { title: "Recipes", href: "/recipes", kind: "Page" },
+  { title: "New workflow", href: "/workflows#create", kind: "Action" },
   { title: "New recipe", href: "/recipes/new", kind: "Action" },
   { title: "Settings", href: "/settings", kind: "Page" },
 ];
@@ -19,6 +20,10 @@ async function workflows(query: string, signal: AbortSignal): Promise<Place[]> {
 }
 
 export function palette(): void {
+  if (/Mac|iPhone|iPad/.test(navigator.userAgent)) {
+    for (const key of document.querySelectorAll<HTMLElement>("[data-mod-key]"))
+      key.textContent = `⌘${key.dataset.modKey}`;
+  }
   const dialog = document.getElementById("palette");
   const input = document.querySelector<HTMLInputElement>("[data-palette]");
   const results = document.querySelector<HTMLElement>("[data-palette-results]");
