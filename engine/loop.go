@@ -100,14 +100,15 @@ func (s *state) loadLoop(st *step, config json.RawMessage) error {
 }
 
 // advanceLoop opens iterations up to the loop's concurrency, and ends the loop
-// when the last is done.
+// when the last is done. A loop that has failed still opens those that an earlier
+// segment had reached: what waits in them must be closed.
 func (s *state) advanceLoop(st *step) {
 	c := st.box
 	if c == nil || st.rec.Status.Terminal() || st.node.Spec.Container != Loop {
 		return
 	}
 	stopped := c.failing || st.scope.doomed()
-	for !stopped && len(c.open) < c.loop.Concurrency && (c.count < 0 || c.next < c.count) {
+	for len(c.open) < c.loop.Concurrency && (c.count < 0 || c.next < c.count) && (!stopped || s.reached(st, c.next)) {
 		if c.count < 0 {
 			more, err := s.whileHolds(st)
 			if err != nil {
@@ -125,6 +126,17 @@ func (s *state) advanceLoop(st *step) {
 	}
 }
 
+// reached tells whether an earlier segment had opened the iteration.
+func (s *state) reached(st *step, i int) bool {
+	prefix := iterationAddress(st.address, i)
+	for _, n := range s.prog.bodies[st.node.Index].Entries {
+		if s.records[joinAddress(prefix, s.prog.Nodes[n].Node.ID)] != nil {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *state) openIteration(st *step) {
 	c := st.box
 	i := c.next
@@ -138,13 +150,7 @@ func (s *state) openIteration(st *step) {
 	c.results = append(c.results, nil)
 	prefix := iterationAddress(st.address, i)
 	body := s.prog.bodies[st.node.Index]
-	known := false
-	for _, n := range body.Entries {
-		if s.records[joinAddress(prefix, s.prog.Nodes[n].Node.ID)] != nil {
-			known = true
-			break
-		}
-	}
+	known := s.reached(st, i)
 	c.open[i] = s.openScope(st, body, prefix, i, item)
 	if !known {
 		s.iterationSpan(st, c.open[i], string(StepRunning))
