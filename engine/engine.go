@@ -283,6 +283,9 @@ func (e *Engine) claimAndRun(ctx context.Context, runID string, a *activeRun) er
 	}
 	log := e.cfg.Logger.With("run_id", runID)
 	prog, err := e.program(ctx, snap.Run.DefinitionHash)
+	if errors.Is(err, errUnread) {
+		return errors.Join(err, e.postpone(ctx, snap))
+	}
 	if err != nil {
 		return e.giveUp(ctx, snap, err)
 	}
@@ -317,6 +320,27 @@ func (e *Engine) untilStop(ctx context.Context) (context.Context, context.Cancel
 		}
 	}()
 	return run, cancel
+}
+
+// unreadWait is when a run is tried again whose definition could not be read.
+const unreadWait = time.Second
+
+// postpone gives a run back as it was claimed, for a little later.
+func (e *Engine) postpone(ctx context.Context, snap Snapshot) error {
+	t := Transition{
+		RunID: snap.Run.ID, AccountID: snap.Run.AccountID, Epoch: snap.Run.Epoch, Wakeups: snap.Run.Wakeups,
+		Status: RunWaiting, At: e.now(), WakeAt: e.now().Add(unreadWait),
+	}
+	for _, p := range snap.Parks {
+		if p.Kind == ParkApproval || p.Kind == ParkInterrupt {
+			t.Status = RunPendingApproval
+		}
+	}
+	if _, err := e.cfg.Store.Commit(context.WithoutCancel(ctx), t); err != nil {
+		return fmt.Errorf("postpone run %s: %w", t.RunID, err) // its lease will run out
+	}
+	e.parked(t.RunID, t.WakeAt)
+	return nil
 }
 
 // giveUp fails a run that can't be worked at all: its definition does not compile

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -49,12 +50,18 @@ func (e *Engine) Definition(ctx context.Context, hash string) (*Definition, erro
 	return p.Plan.Definition, nil
 }
 
+// errUnread is a definition that could not be read now, which says nothing about it.
+var errUnread = errors.New("it could not be read")
+
 // program finds or compiles a version.
 func (e *Engine) program(ctx context.Context, hash string) (*program, error) {
 	if p := e.plans.get(hash); p != nil {
 		return p, nil
 	}
 	raw, err := e.cfg.Definitions.Definition(ctx, hash)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return nil, fmt.Errorf("load definition %s: %w: %w", hash, errUnread, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("load definition %s: %w", hash, err)
 	}

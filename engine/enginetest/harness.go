@@ -1,6 +1,3 @@
-// Package enginetest has what tests of the engine share: a harness that runs
-// workflows in memory, kinds whose effects are counted, and the conformance suite
-// that every store must pass.
 package enginetest
 
 import (
@@ -17,8 +14,11 @@ import (
 	"sluice/engine/memstore"
 )
 
-// Account is the account that the harness works in.
-const Account = "account-1"
+// Account and Workflow are what the harness's runs belong to.
+const (
+	Account  = "account-1"
+	Workflow = "workflow-1"
+)
 
 // Person is the actor of the harness's answers.
 var Person = engine.Actor{Kind: "user", ID: "user-1", Name: "Mai"}
@@ -36,8 +36,11 @@ type Harness struct {
 	Store    Backend
 	Registry *engine.Registry
 	Trace    *Trace
-	config   engine.Config
-	add      func(hash string, canonical json.RawMessage)
+	// Faults is the present process's store, where [Options].Faulty asks for one.
+	Faults *Faulty
+	faulty bool
+	config engine.Config
+	add    func(hash string, canonical json.RawMessage)
 }
 
 // Options change a harness.
@@ -45,6 +48,8 @@ type Options struct {
 	// Store is used instead of a fresh memory store; Add stores definitions in it.
 	Store Backend
 	Add   func(hash string, canonical json.RawMessage)
+	// Faulty gives every engine that is booted a [Faulty] store of its own.
+	Faulty bool
 	// Config sets the engine's other fields.
 	Config engine.Config
 }
@@ -52,7 +57,7 @@ type Options struct {
 // New starts an engine with the kinds of the registry.
 func New(t testing.TB, registry *engine.Registry, o Options) *Harness {
 	t.Helper()
-	h := &Harness{T: t, Registry: registry, Trace: NewTrace(), config: o.Config, Store: o.Store, add: o.Add}
+	h := &Harness{T: t, Registry: registry, Trace: NewTrace(), config: o.Config, Store: o.Store, add: o.Add, faulty: o.Faulty}
 	if h.Store == nil {
 		m := memstore.New(o.Config.Now)
 		h.Store, h.add = m, m.AddDefinition
@@ -66,6 +71,10 @@ func (h *Harness) Boot() {
 	h.T.Helper()
 	c := h.config
 	c.Store, c.Definitions, c.Registry, c.Tracer = h.Store, h.Store, h.Registry, h.Trace
+	if h.faulty {
+		h.Faults = NewFaulty(h.Store)
+		c.Store, c.Definitions = h.Faults, h.Faults
+	}
 	e, err := engine.New(c)
 	require.NoError(h.T, err)
 	require.NoError(h.T, e.Start(context.Background()))
@@ -117,7 +126,7 @@ func (h *Harness) Start(doc, input string) engine.Run {
 	h.T.Helper()
 	hash := h.Define(doc)
 	run, _, err := h.Engine.StartRun(context.Background(), engine.NewRun{Run: engine.Run{
-		AccountID: Account, WorkflowID: "workflow-1", DefinitionHash: hash, Input: json.RawMessage(input), StartedBy: Person,
+		AccountID: Account, WorkflowID: Workflow, DefinitionHash: hash, Input: json.RawMessage(input), StartedBy: Person,
 	}})
 	require.NoError(h.T, err)
 	return run
