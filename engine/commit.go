@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -145,7 +147,9 @@ func (g *segment) store(ctx context.Context, t Transition) (int64, error) {
 	}
 }
 
-// applied reports whether a snapshot already holds a transition.
+// applied reports whether a snapshot already holds a transition. It was made whole or
+// not at all, but a record may be what it was before in part, so all are compared, in
+// all that a transition may change without anything else.
 func applied(snap Snapshot, t Transition) bool {
 	if t.Status != "" && snap.Run.Status != t.Status {
 		return false
@@ -153,14 +157,28 @@ func applied(snap Snapshot, t Transition) bool {
 	if len(t.Records) == 0 {
 		return t.Status != ""
 	}
-	last := t.Records[len(t.Records)-1]
+	stored := make(map[RecordKey]*Record, len(snap.Records))
 	for i := range snap.Records {
-		r := &snap.Records[i]
-		if r.Key() == last.Key() {
-			return r.Status == last.Status && r.Attempt == last.Attempt
+		stored[snap.Records[i].Key()] = &snap.Records[i]
+	}
+	for i := range t.Records {
+		r := stored[t.Records[i].Key()]
+		if r == nil || !madeOf(r, &t.Records[i]) {
+			return false
 		}
 	}
-	return false
+	return true
+}
+
+// madeOf reports whether a stored record is what a transition made of it. One that
+// waits under the same id was made by it, whatever has been answered since.
+func madeOf(stored, made *Record) bool {
+	if made.Status == StepParked {
+		return stored.ParkID == made.ParkID
+	}
+	return stored.Status == made.Status && stored.Attempt == made.Attempt && stored.Recoveries == made.Recoveries &&
+		stored.ParkID == made.ParkID && stored.Handle == made.Handle && (stored.Taken == nil) == (made.Taken == nil) &&
+		slices.Equal(stored.Taken, made.Taken) && stored.NextAttemptAt.Equal(made.NextAttemptAt) && bytes.Equal(stored.Decision, made.Decision)
 }
 
 // committed clears what was stored and tells the world.
