@@ -120,6 +120,8 @@ const (
 	MaxNodes = 2_000
 	MaxDepth = 32
 	MaxIDLen = 100
-	// MaxName and MaxDescription bound names, labels and descriptions, in characters.
-	MaxName, MaxDescription = 200, 10_000
+	// MaxName bounds names and labels, in characters.
+	MaxName = 200
+	// MaxDescription bounds descriptions and notes, in characters.
+	MaxDescription = 10_000
 )

@@ -47,7 +47,7 @@ func (e *Engine) Definition(ctx context.Context, hash string) (*Definition, erro
 	if err != nil {
 		return nil, err
 	}
-	return p.Plan.Definition, nil
+	return p.Definition, nil
 }
 
 // errUnread is a definition that could not be read now, which says nothing about it.

@@ -34,9 +34,11 @@ func TestSpansAreWrittenAsEncodingJSONWritesThem(t *testing.T) {
 }
 
 func BenchmarkSpanJSON(b *testing.B) {
-	s := engine.Span{RunID: "01a23218-0d1d-7200-82de-72a252c1b579", Seq: 12, ID: "each[3]/draft", ParentID: "each[3]", Kind: engine.SpanStep, Name: "Draft", NodeID: "draft",
+	s := engine.Span{
+		RunID: "01a23218-0d1d-7200-82de-72a252c1b579", Seq: 12, ID: "each[3]/draft", ParentID: "each[3]", Kind: engine.SpanStep, Name: "Draft", NodeID: "draft",
 		NodeType: "llm_call", Address: "each[3]/draft", Status: "succeeded", Start: time.Now(), End: time.Now(), Input: json.RawMessage(`{"prompt":"Write about cats"}`),
-		Output: json.RawMessage(`{"text":"Cats are …"}`), Attributes: map[string]json.RawMessage{"handle": json.RawMessage(`""`)}}
+		Output: json.RawMessage(`{"text":"Cats are …"}`), Attributes: map[string]json.RawMessage{"handle": json.RawMessage(`""`)},
+	}
 	b.Run("append", func(b *testing.B) {
 		var buf []byte
 		for b.Loop() {

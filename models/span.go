@@ -58,7 +58,7 @@ func (d *DB) SaveSpans(ctx context.Context, spans []Span) error {
 		if err != nil {
 			return err
 		}
-		defer st.Close()
+		defer st.Close() //nolint:errcheck // the transaction's end closes it as well
 		for _, p := range pages {
 			if _, err := st.ExecContext(ctx, p.RunID, p.FirstSeq, p.LastSeq, p.AccountID, p.Body, p.RunID); err != nil {
 				return err

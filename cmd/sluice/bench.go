@@ -72,7 +72,7 @@ func (c *benchCommand) Run(ctx context.Context, s streams, _ *config) (err error
 		if dir, err = os.MkdirTemp("", "sluice-bench-"); err != nil {
 			return fmt.Errorf("make a directory: %w", err)
 		}
-		defer os.RemoveAll(dir)
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
 	databases := []benchDatabase{{name: "SQLite", url: "sqlite:" + filepath.Join(dir, "bench.db")}}
 	if c.Postgres != "" {
@@ -134,8 +134,14 @@ type work struct {
 
 func (c *benchCommand) measure(ctx context.Context, s streams, d benchDatabase) ([]figure, error) {
 	works := []work{
-		{"limits", measureLimits}, {"W1", measureChains}, {"W2", measureManyChains}, {"W3", measureFanOut}, {"W4", measureLoops},
-		{"W5", measureRequests}, {"W6", measureProcess}, {"W7", c.measureAnswers},
+		{"limits", measureLimits},
+		{"W1", measureChains},
+		{"W2", measureManyChains},
+		{"W3", measureFanOut},
+		{"W4", measureLoops},
+		{"W5", measureRequests},
+		{"W6", measureProcess},
+		{"W7", c.measureAnswers},
 	}
 	var figures []figure
 	for _, w := range works {
@@ -210,7 +216,7 @@ func (b *bench) run(ctx context.Context, workflow, input string) error {
 		}
 	}
 	if run.Status != engine.RunSucceeded {
-		return fmt.Errorf("run %s is %s: %v", run.ID, run.Status, run.Error)
+		return fmt.Errorf("run %s is %s: %w", run.ID, run.Status, run.Error)
 	}
 	return nil
 }

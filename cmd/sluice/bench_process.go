@@ -24,7 +24,7 @@ import (
 )
 
 // measureProcess starts this program on an existing database and looks at it idle.
-func measureProcess(ctx context.Context, b *bench) error {
+func measureProcess(ctx context.Context, b *bench) (err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
@@ -37,7 +37,7 @@ func measureProcess(ctx context.Context, b *bench) error {
 	if err != nil {
 		return fmt.Errorf("make a directory: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	database := "sqlite:" + filepath.Join(dir, "start.db")
 	if b.database.name != "SQLite" {
 		database = b.database.url
@@ -66,7 +66,7 @@ func measureProcess(ctx context.Context, b *bench) error {
 
 // startOnce serves until the program says that it is ready, and then ends it.
 func startOnce(ctx context.Context, self, database string, idle bool) (time.Duration, float64, error) {
-	cmd := exec.CommandContext(ctx, self, "serve", "--addr", "127.0.0.1:0", "--database-url", database)
+	cmd := exec.CommandContext(ctx, self, "serve", "--addr", "127.0.0.1:0", "--database-url", database) //nolint:gosec // this very program
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return 0, 0, fmt.Errorf("start: %w", err)
@@ -83,7 +83,7 @@ func startOnce(ctx context.Context, self, database string, idle bool) (time.Dura
 	took := time.Since(began)
 	var rss float64
 	if said && idle {
-		time.Sleep(2 * time.Second) // what is measured is idleness
+		<-time.After(2 * time.Second) // what is measured is idleness
 		rss, err = residentMiB(cmd.Process.Pid)
 	}
 	err = errors.Join(err, cmd.Process.Signal(syscall.SIGTERM))
@@ -220,7 +220,7 @@ func (b *bench) history(ctx context.Context, w string, n int) error {
 			return fmt.Errorf("read the columns of %s: %w", t.table, err)
 		}
 		columns, err := rows.Columns()
-		if err := errors.Join(err, rows.Close(), rows.Err()); err != nil {
+		if err := errors.Join(err, rows.Close(), rows.Err()); err != nil { //nolint:sqlclosecheck // closed here
 			return fmt.Errorf("read the columns of %s: %w", t.table, err)
 		}
 		values := slices.Clone(columns)

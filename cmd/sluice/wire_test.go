@@ -44,12 +44,12 @@ func newWire(t *testing.T, s *server) *wire {
 
 // carry joins a connection with one to the server, until either ends.
 func (w *wire) carry(c net.Conn) {
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	up, err := net.Dial("tcp", w.target) //nolint:noctx // ends with the connection
 	if err != nil {
 		return
 	}
-	defer up.Close()
+	defer func() { _ = up.Close() }()
 	if !w.keep(c, up) {
 		return
 	}

@@ -32,16 +32,16 @@ type ApprovalRow struct {
 // Approval is one question with everything that an approver needs.
 type Approval struct {
 	ID, Title, Workflow, RunID, Address, Step, Department, Status string
-	HTML                                                    string // sanitised
-	Content                                                 string // text or indented JSON
-	ContentIsText                                           bool
-	Editable                                                bool
-	Fields                                                  []ContentField
-	Outcomes                                                []Outcome
-	NeedsComment                                            bool
-	MayDecide                                               bool
-	OpenedAt, DueAt, DecidedAt                              time.Time
-	DecidedBy, Outcome, Comment, Data, Reason               string
+	HTML                                                          string // sanitised
+	Content                                                       string // text or indented JSON
+	ContentIsText                                                 bool
+	Editable                                                      bool
+	Fields                                                        []ContentField
+	Outcomes                                                      []Outcome
+	NeedsComment                                                  bool
+	MayDecide                                                     bool
+	OpenedAt, DueAt, DecidedAt                                    time.Time
+	DecidedBy, Outcome, Comment, Data, Reason                     string
 	// Kept from an answer that was refused.
 	GivenComment string
 }

@@ -68,8 +68,7 @@ func New(d Deps) http.Handler {
 // can go wrong is answered by its operation.
 func noRoute(err error, c echo.Context) {
 	status, detail := http.StatusInternalServerError, "something went wrong here; the server's log says what"
-	var he *echo.HTTPError
-	if errors.As(err, &he) {
+	if he, ok := errors.AsType[*echo.HTTPError](err); ok {
 		switch status = he.Code; status {
 		case http.StatusNotFound:
 			detail = "the API has no " + c.Request().URL.Path + "; see /api/openapi.json"

@@ -268,13 +268,14 @@ func (s *Service) StepTitle(ctx context.Context, accountID, runID, address strin
 	if title == "" {
 		return address
 	}
+	words := []string{title}
 	for part := range strings.SplitSeq(address, "/") {
 		open := strings.LastIndexByte(part, '[')
 		if n, err := strconv.Atoi(strings.TrimSuffix(part[open+1:], "]")); open > 0 && err == nil {
-			title += fmt.Sprintf(" · item %d", n+1)
+			words = append(words, fmt.Sprintf("item %d", n+1))
 		}
 	}
-	return title
+	return strings.Join(words, " · ")
 }
 
 // Prepare makes the run of a draft without starting it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 
@@ -112,15 +113,16 @@ func TestPromise01EveryRequestCarriesItsKey(t *testing.T) {
 	each(t, func(t *testing.T, b base) {
 		effects := enginetest.NewEffects()
 		url := effects.Serve(t).URL
-		nodes, edges, last := `{"id":"start","type":"trigger"}`, "", "start"
+		var nodes, edges strings.Builder
+		last := "start"
 		const steps = 5
 		for i := range steps {
 			id := fmt.Sprintf("s%d", i)
-			nodes += fmt.Sprintf(`,{"id":%q,"type":"http_request","config":{"method":"POST","url":%q,"body_type":"json","json":"{}"}}`, id, url)
-			edges += fmt.Sprintf(`{"source":%q,"target":%q},`, last, id)
+			fmt.Fprintf(&nodes, `,{"id":%q,"type":"http_request","config":{"method":"POST","url":%q,"body_type":"json","json":"{}"}}`, id, url)
+			fmt.Fprintf(&edges, `{"source":%q,"target":%q},`, last, id)
 			last = id
 		}
-		doc := document(nodes+`,{"id":"end","type":"end"}`, edges+fmt.Sprintf(`{"source":%q,"target":"end"}`, last))
+		doc := document(`{"id":"start","type":"trigger"}`+nodes.String()+`,{"id":"end","type":"end"}`, edges.String()+fmt.Sprintf(`{"source":%q,"target":"end"}`, last))
 		h := b.harness(t, true, engine.Config{})
 		for call := 1; call <= 2*steps+3; call++ {
 			h.Faults.Set(enginetest.Fault{Call: call, Mode: enginetest.CrashAfter})

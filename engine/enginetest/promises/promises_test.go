@@ -68,13 +68,6 @@ func each(t *testing.T, test func(t *testing.T, b base)) {
 	}
 }
 
-// inMemory runs a test that is about the engine alone.
-func inMemory(t *testing.T) base {
-	t.Helper()
-	t.Parallel()
-	return open(t, "memory", nil)
-}
-
 func open(t testing.TB, name string, now func() time.Time) base {
 	t.Helper()
 	url := ""
@@ -170,21 +163,6 @@ func (b base) seeds(t *testing.T, n int, test func(t *testing.T, seed uint64)) {
 		}()
 		if *seedFlag > 0 {
 			return
-		}
-	}
-}
-
-// ends waits until a run is over, whatever it waits for meanwhile.
-func ends(t testing.TB, h *enginetest.Harness, runID string) engine.Run {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	for {
-		run, err := h.Engine.Await(ctx, enginetest.Account, runID)
-		require.NoError(t, err)
-		require.NoError(t, ctx.Err(), "the run is %s", run.Status)
-		if run.Status.Terminal() {
-			return run
 		}
 	}
 }
