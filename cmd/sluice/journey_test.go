@@ -81,7 +81,7 @@ func TestJourneyApproveInTheInbox(t *testing.T) {
 	for left := 2; left >= 0; left-- {
 		b.click("[data-row]")
 		b.wait("form[data-decide]")
-		b.press("Approve\na")
+		b.click(`form[data-decide] button[value=approve]`)
 		b.until("the answer", fmt.Sprintf(`document.querySelector("[data-inbox-count]")?.textContent === "%d" && document.querySelector("[data-toast]")`, left))
 	}
 	b.see("All done")
