@@ -158,6 +158,7 @@ func TestSessionsExpire(t *testing.T) {
 func TestAnOlderSpanNeverReplacesANewer(t *testing.T) {
 	t.Parallel()
 	modelstest.Each(t, func(t *testing.T, db *models.DB) {
+		modelstest.Invented(db)
 		u := owner(t, db)
 		require.NoError(t, db.Write(t.Context(), func(tx *gorm.DB) error {
 			return tx.Create(&models.Run{ID: "r", AccountID: u.AccountID, Status: "running", CreatedAt: models.Now()}).Error

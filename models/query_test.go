@@ -41,6 +41,7 @@ func day(i int) models.Time {
 
 func newRun(t *testing.T, db *models.DB, w models.Workflow, status string, at models.Time) models.Run {
 	t.Helper()
+	modelstest.Invented(db)
 	r := models.Run{ID: models.NewID(), AccountID: w.AccountID, WorkflowID: w.ID, Status: status, Input: "secret", CreatedAt: at}
 	insert(t, db, &r)
 	return r
@@ -201,6 +202,7 @@ func TestRunsAreFilteredAndCounted(t *testing.T) {
 func TestRunsAwaitWorkOrRest(t *testing.T) {
 	t.Parallel()
 	modelstest.Each(t, func(t *testing.T, db *models.DB) {
+		modelstest.Invented(db)
 		w := newWorkflow(t, db, owner(t, db).AccountID, "w")
 		for _, c := range []struct {
 			status string

@@ -14,6 +14,7 @@ import (
 
 	"sluice/engine"
 	"sluice/models"
+	"sluice/models/modelstest"
 	"sluice/web/app"
 )
 
@@ -223,6 +224,7 @@ func TestEveryRunIsUnderAStatus(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	run := s.run(s.workflow(echoDoc, "Mine"))
+	modelstest.Invented(s.w.DB)
 	require.NoError(t, s.w.DB.Write(t.Context(), setStatus(run.ID, "queued")))
 	chips := s.get("/runs").Find(".chip").Text()
 	require.Contains(t, strings.Join(strings.Fields(chips), " "), "Queued 1")

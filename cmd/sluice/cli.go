@@ -42,6 +42,7 @@ type commandLine struct {
 	Import   importCommand   `cmd:"" help:"Store workflow files."`
 	Export   exportCommand   `cmd:"" help:"Print a stored workflow in canonical form."`
 	Migrate  migrateCommand  `cmd:"" help:"Bring the database to this version's schema."`
+	VerifyDB verifyCommand   `cmd:"" name:"verify-db" help:"Look for rows that no run may leave behind."`
 	User     userCommand     `cmd:"" help:"Manage who may sign in."`
 	Bench    benchCommand    `cmd:"" help:"Measure the engine on this machine's databases."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`

@@ -19,9 +19,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// opened is a started store on a database with an account and a workflow.
+// opened is a started store on a database with an account and a workflow, for runs
+// that no engine works.
 func opened(t testing.TB, db *models.DB) enginetest.Opened {
 	t.Helper()
+	modelstest.Invented(db)
 	ctx := context.Background()
 	owner, _, err := db.Bootstrap(ctx)
 	require.NoError(t, err)

@@ -58,6 +58,7 @@ func receive[T any](t *testing.T, ch <-chan T) T {
 // addRun stores a run in a status; wake may be zero.
 func addRun(t *testing.T, db *models.DB, id, status string, wake time.Time) {
 	t.Helper()
+	modelstest.Invented(db)
 	owner, _, err := db.Bootstrap(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, db.Write(t.Context(), func(tx *gorm.DB) error {

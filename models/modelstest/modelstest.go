@@ -31,11 +31,20 @@ import (
 // Each runs a test on both databases, with the schema in place.
 func Each(t *testing.T, test func(t *testing.T, db *models.DB)) {
 	t.Helper()
-	EachURL(t, func(t *testing.T, databaseURL string) { test(t, Open(t, databaseURL)) })
+	each(t, func(t *testing.T, databaseURL string) { test(t, Open(t, databaseURL)) })
 }
 
-// EachURL runs a test with the address of an empty database of each kind.
+// EachURL runs a test with the address of an empty database of each kind. When the
+// test ends, what is in it is held against the invariants of [models.DB.Verify].
 func EachURL(t *testing.T, test func(t *testing.T, databaseURL string)) {
+	t.Helper()
+	each(t, func(t *testing.T, databaseURL string) {
+		t.Cleanup(func() { verifyURL(t, databaseURL) })
+		test(t, databaseURL)
+	})
+}
+
+func each(t *testing.T, test func(t *testing.T, databaseURL string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
@@ -53,7 +62,8 @@ func SQLite(t testing.TB) *models.DB {
 	return Open(t, "sqlite:"+filepath.Join(t.TempDir(), "test.db"))
 }
 
-// Open opens and migrates a database, and closes it when the test ends.
+// Open opens and migrates a database. When the test ends it is held against the
+// invariants of [models.DB.Verify] and closed.
 func Open(t testing.TB, databaseURL string) *models.DB {
 	t.Helper()
 	db, err := models.Open(context.Background(), databaseURL)
@@ -61,6 +71,7 @@ func Open(t testing.TB, databaseURL string) *models.DB {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	_, err = db.Migrate(context.Background())
 	require.NoError(t, err)
+	t.Cleanup(func() { verify(t, db) })
 	return db
 }
 

@@ -224,6 +224,7 @@ func TestStrangersAndOtherSitesAreRefused(t *testing.T) {
 func TestAClientThatReadsLateIsToldWhatItMissed(t *testing.T) {
 	t.Parallel()
 	w := webtest.New(t, modelstest.SQLite(t))
+	modelstest.Invented(w.DB)
 	run := start(t, w)
 	slow := watch(t, w, "run:"+run.ID, 0)
 	const spans = 20_000
@@ -258,6 +259,7 @@ func TestStreamedTextReachesEveryViewer(t *testing.T) {
 func TestAStatusThatChangesDuringTheSnapshotIsNotMissed(t *testing.T) {
 	t.Parallel()
 	w := webtest.New(t, modelstest.SQLite(t))
+	modelstest.Invented(w.DB)
 	run := start(t, w)
 	_, err := w.App.AwaitFor(t.Context(), w.Principal(), run.ID, 30*time.Second)
 	require.NoError(t, err)
@@ -283,6 +285,7 @@ func TestAStatusThatChangesDuringTheSnapshotIsNotMissed(t *testing.T) {
 func TestAClientThatComesBackGetsWhatWasPublishedLate(t *testing.T) {
 	t.Parallel()
 	w := webtest.New(t, modelstest.SQLite(t))
+	modelstest.Invented(w.DB)
 	run := start(t, w)
 	record := func(id string, seq int64) {
 		w.Tracer.Record(w.Owner.AccountID, []engine.Span{{RunID: run.ID, ID: id, Seq: seq, Kind: engine.SpanStep, Status: "succeeded"}})

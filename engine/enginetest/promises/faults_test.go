@@ -16,7 +16,7 @@ import (
 func TestPromise19AFailingStoreLeavesNothingHalfWritten(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b base) {
-		b.seeds(t, 150, func(t *testing.T, seed uint64) {
+		b.seeds(t, 50, func(t *testing.T, seed uint64) {
 			rnd := rand.New(rand.NewPCG(seed, 19))
 			flow := enginetest.Generate(seed, enginetest.Shape{Steps: 60})
 			h := b.harness(t, true, engine.Config{}, &enginetest.Probe{Quiet: true, Do: flow.Effect})

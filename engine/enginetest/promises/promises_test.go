@@ -83,6 +83,11 @@ func open(t testing.TB, name string, now func() time.Time) base {
 	db := modelstest.Open(t, url)
 	at := time.Now().UnixMicro()
 	exec(t, db, "INSERT INTO accounts (id, name, created_at) VALUES (?, 'promises', ?)", enginetest.Account, at)
+	t.Cleanup(func() {
+		broken, err := gormstore.Verify(context.Background(), db, kinds(t, &enginetest.Probe{}))
+		require.NoError(t, err)
+		require.Empty(t, broken)
+	})
 	b := base{name: name, db: db, store: started(t, db)}
 	b.add = func(hash string, canonical json.RawMessage) {
 		exec(t, db, "INSERT INTO definitions (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING", hash, string(canonical))
