@@ -49,17 +49,14 @@ var invariants = []struct{ name, query string }{
 	{"a step has an end exactly when it is over", "SELECT s.run_id, s.address, s.status FROM step_records s WHERE (s.ended_at IS NOT NULL) <> (" + stepOver + ")"},
 	{"a step that is running or over by itself was begun", "SELECT s.run_id, s.address, s.status FROM step_records s WHERE s.status IN ('running', 'parked', 'succeeded', 'failed') AND s.attempt < 1"},
 	{"a step has one live record", "SELECT s.run_id, s.address, CAST(COUNT(*) AS TEXT) FROM step_records s WHERE " + live + " GROUP BY s.run_id, s.address HAVING COUNT(*) > 1"},
+	// Numbers may be missing: an attempt has one before it has a row, and may be cut off.
 	{"records of a run are numbered apart", "SELECT s.run_id, MIN(s.address), CAST(s.seq AS TEXT) FROM step_records s GROUP BY s.run_id, s.seq HAVING COUNT(*) > 1"},
-	{"records of a run are numbered without a gap", "SELECT r.id, '', CAST(MAX(s.seq) AS TEXT) FROM runs r JOIN step_records s ON s.run_id = r.id" +
-		" WHERE r.parent_run_id = '' GROUP BY r.id HAVING MIN(s.seq) <> 1 OR MAX(s.seq) <> COUNT(*)"},
-
 	{"an approval is pending exactly while its wait is open", "SELECT a.run_id, a.id, a.status FROM approvals a JOIN parks p ON p.id = a.id WHERE (a.status = 'pending') <> (p.status = 'open')"},
 	{"an approval is decided exactly when its wait is", "SELECT a.run_id, a.id, a.status FROM approvals a JOIN parks p ON p.id = a.id WHERE (a.status = 'decided') <> (p.status = 'decided')"},
 	{"a wait has a decision exactly when it is decided", "SELECT p.run_id, p.id, p.status FROM parks p WHERE (p.status = 'decided') <> (EXISTS (SELECT 1 FROM decisions d WHERE d.park_id = p.id))"},
 	{"a wait has an end exactly when it is not open", "SELECT p.run_id, p.id, p.status FROM parks p WHERE (p.closed_at IS NULL) <> (p.status = 'open')"},
 
-	{"spans have numbers that were given out", "SELECT r.id, x.id, CAST(x.seq AS TEXT) FROM runs r JOIN spans x ON x.run_id = r.id WHERE x.seq > r.span_seq OR x.seq < 1"},
-	{"spans of a run are numbered apart", "SELECT x.run_id, MIN(x.id), CAST(x.seq AS TEXT) FROM spans x GROUP BY x.run_id, x.seq HAVING COUNT(*) > 1"},
+	{"spans have numbers that were given out", "SELECT r.id, '', CAST(x.last_seq AS TEXT) FROM runs r JOIN span_pages x ON x.run_id = r.id WHERE x.last_seq > r.span_seq OR x.first_seq < 1 OR x.first_seq > x.last_seq"},
 }
 
 // maxViolations bounds what is listed of one invariant.

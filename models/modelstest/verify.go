@@ -34,7 +34,7 @@ func verifyURL(t testing.TB, databaseURL string) {
 	db, err := models.Open(context.Background(), databaseURL)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	if db.Read(context.Background()).Migrator().HasTable("spans") {
+	if db.Read(context.Background()).Migrator().HasTable("span_pages") {
 		verify(t, db)
 	}
 }
