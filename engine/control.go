@@ -228,6 +228,25 @@ func (e *Engine) nudge(runID string) {
 	}
 }
 
+// Changed tells the engine that another server has changed a run: a segment that it
+// has here looks at it, and so does who awaits it. No segment is made.
+func (e *Engine) Changed(runID string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if a := e.active[runID]; a != nil {
+		select {
+		case a.nudge <- struct{}{}:
+		default:
+		}
+	}
+	for _, ch := range e.waiters[runID] {
+		select {
+		case ch <- Run{}:
+		default:
+		}
+	}
+}
+
 // Retry runs a failed, rejected or cancelled run again from the steps that did not
 // succeed. Steps that did keep their outputs and do not run again.
 func (e *Engine) Retry(ctx context.Context, accountID, runID string, _ Actor) (Run, error) {

@@ -45,6 +45,7 @@ type DB struct {
 	read    *gorm.DB
 	pools   []*sql.DB
 	pgx     *pgxpool.Pool
+	origin  string // of this process's pings
 }
 
 // Open opens "sqlite:PATH" or "postgres://…". The directory of a SQLite file is
@@ -110,7 +111,7 @@ func openPostgres(ctx context.Context, databaseURL string) (*DB, error) {
 		return nil, fmt.Errorf("reach PostgreSQL: %w", err)
 	}
 	conn := stdlib.OpenDBFromPool(pool)
-	db := &DB{Dialect: Postgres, pools: []*sql.DB{conn}, pgx: pool}
+	db := &DB{Dialect: Postgres, pools: []*sql.DB{conn}, pgx: pool, origin: NewID()}
 	if db.write, err = gorm.Open(postgres.New(postgres.Config{Conn: conn}), gormConfig()); err != nil {
 		return nil, errors.Join(fmt.Errorf("open PostgreSQL: %w", err), db.Close())
 	}

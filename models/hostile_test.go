@@ -52,7 +52,7 @@ func TestHostileSearchesAndIDsFindNothing(t *testing.T) {
 		for name, get := range map[string]func(id string) error{
 			"workflow":         func(id string) error { _, err := db.Workflow(ctx, account, id); return err },
 			"run":              func(id string) error { _, err := db.Run(ctx, account, id); return err },
-			"steps":            func(id string) error { _, err := db.Steps(ctx, account, id); return err },
+			"steps":            func(id string) error { _, _, err := db.Steps(ctx, account, id, "", 0); return err },
 			"approval":         func(id string) error { _, err := db.Approval(ctx, account, id); return err },
 			"recipe":           func(id string) error { _, err := db.Recipe(ctx, account, id); return err },
 			"version":          func(id string) error { _, err := db.Version(ctx, account, id, 1); return err },

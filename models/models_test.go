@@ -168,10 +168,10 @@ func TestAnOlderSpanNeverReplacesANewer(t *testing.T) {
 		}
 		save(5, "five")
 		save(3, "three")
-		spans, err := db.Spans(t.Context(), u.AccountID, "r", 0)
+		spans, _, err := db.Spans(t.Context(), u.AccountID, "r", 0, 0)
 		require.NoError(t, err)
 		require.Equal(t, "five", spans[0].Body)
-		spans, err = db.Spans(t.Context(), u.AccountID, "r", 5)
+		spans, _, err = db.Spans(t.Context(), u.AccountID, "r", 5, 0)
 		require.NoError(t, err)
 		require.Empty(t, spans)
 	})

@@ -295,7 +295,7 @@ func TestStrangersFindNothing(t *testing.T) {
 			"version":    second(db.Version(ctx, account, w.ID, 1)),
 			"version id": second(db.VersionByID(ctx, account, v.ID)),
 			"run":        second(db.Run(ctx, account, r.ID)),
-			"steps":      second(db.Steps(ctx, account, r.ID)),
+			"steps":      third(db.Steps(ctx, account, r.ID, "", 0)),
 			"recipe":     second(db.Recipe(ctx, account, recipe.ID)),
 			"by name":    second(db.Recipe(ctx, account, "recipe")),
 			"user":       second(db.User(ctx, account, u.ID)),
@@ -315,6 +315,8 @@ func TestStrangersFindNothing(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+func third[T, U any](_ T, _ U, err error) error { return err }
 
 func TestRecipesHaveNamesOfTheirOwn(t *testing.T) {
 	t.Parallel()
@@ -383,7 +385,7 @@ func TestSpansOfLostRunsAndOldVersionsAreLeftOut(t *testing.T) {
 			spans = append(spans, models.Span{RunID: r.ID, ID: fmt.Sprint("s", i%250), Seq: int64(i + 1), AccountID: r.AccountID, Body: strconv.Itoa(i)})
 		}
 		require.NoError(t, db.SaveSpans(t.Context(), spans))
-		got, err := db.Spans(t.Context(), r.AccountID, r.ID, 0)
+		got, _, err := db.Spans(t.Context(), r.AccountID, r.ID, 0, 0)
 		require.NoError(t, err)
 		require.Len(t, got, 250)
 		require.Equal(t, "250", got[0].Body, "the later of two versions")

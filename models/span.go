@@ -64,7 +64,7 @@ func (d *DB) SaveSpans(ctx context.Context, spans []Span) error {
 				return err
 			}
 		}
-		return nil
+		return d.pingSpans(tx, spans)
 	})
 	return one(err, "save spans")
 }
@@ -140,23 +140,66 @@ func (p *SpanPage) spans() ([]Span, error) {
 	return out, nil
 }
 
-// Spans lists a run's spans that changed after a sequence number, in its order, the
-// last version of each.
-func (d *DB) Spans(ctx context.Context, accountID, runID string, after int64) ([]Span, error) {
-	var pages []SpanPage
-	err := d.Read(ctx).Where("run_id = ? AND account_id = ? AND last_seq > ?", runID, accountID, after).Order("first_seq").Find(&pages).Error
+// MaxSpans and spanBytes bound what is listed at once; the last stored page may go
+// beyond.
+const (
+	MaxSpans  = 1_000
+	spanBytes = 1 << 20
+)
+
+// Spans lists a run's spans that changed after a sequence number, in its order, and
+// tells whether there are more. An older version of a span may come before a newer.
+func (d *DB) Spans(ctx context.Context, accountID, runID string, after int64, limit int) (page []Span, more bool, err error) {
+	page, more, err = listSpans(d.Read(ctx).Where("run_id = ? AND account_id = ? AND last_seq > ?", runID, accountID, after), after, limit)
+	return page, more, one(err, "spans of %s", runID)
+}
+
+// SpansOfRun is Spans for a run of any account: for handing them on to those who
+// have been let in.
+func (d *DB) SpansOfRun(ctx context.Context, runID string, after int64) (page []Span, more bool, err error) {
+	page, more, err = listSpans(d.Read(ctx).Where("run_id = ? AND last_seq > ?", runID, after), after, MaxSpans)
+	return page, more, one(err, "spans of %s", runID)
+}
+
+// listSpans reads page by page: they may be large, and the list is to end in time.
+// Pages that two servers wrote at once may cross, so it goes on until no further one
+// can begin before the list's end.
+func listSpans(query *gorm.DB, after int64, limit int) (list []Span, more bool, err error) {
+	if limit <= 0 || limit > MaxSpans {
+		limit = MaxSpans
+	}
+	rows, err := query.Model(&SpanPage{}).Select("run_id, first_seq, last_seq, account_id, body").Order("first_seq").Rows()
 	if err != nil {
-		return nil, one(err, "spans of %s", runID)
+		return nil, false, err
 	}
-	var out []Span
-	for i := range pages {
-		spans, err := pages[i].spans()
-		if err != nil {
-			return nil, err
+	defer rows.Close()
+	for size := 0; rows.Next(); {
+		var p SpanPage
+		if err := rows.Scan(&p.RunID, &p.FirstSeq, &p.LastSeq, &p.AccountID, &p.Body); err != nil {
+			return nil, false, err
 		}
-		out = append(out, spans...)
+		if size > spanBytes {
+			limit = min(limit, len(list))
+		}
+		if len(list) >= limit && p.FirstSeq > list[limit-1].Seq {
+			more = true
+			break
+		}
+		spans, err := p.spans()
+		if err != nil {
+			return nil, false, err
+		}
+		size += len(p.Body)
+		list = append(list, slices.DeleteFunc(spans, func(s Span) bool { return s.Seq <= after })...)
+		slices.SortFunc(list, func(a, b Span) int { return cmp.Compare(a.Seq, b.Seq) })
 	}
-	out = slices.DeleteFunc(latest(out), func(s Span) bool { return s.Seq <= after })
-	slices.SortFunc(out, func(a, b Span) int { return cmp.Compare(a.Seq, b.Seq) })
-	return out, nil
+	if err := rows.Err(); err != nil {
+		return nil, false, err
+	}
+	if len(list) > limit {
+		list, more = list[:limit], true
+	}
+	list = latest(list)
+	slices.SortFunc(list, func(a, b Span) int { return cmp.Compare(a.Seq, b.Seq) })
+	return list, more, nil
 }

@@ -74,6 +74,12 @@ func (d *DB) APITokens(ctx context.Context, accountID string) ([]APIToken, error
 	return out, one(err, "list API tokens")
 }
 
+// APITokenExists returns ErrNotFound for a token that is not there any more.
+func (d *DB) APITokenExists(ctx context.Context, accountID, id string) error {
+	err := d.Read(ctx).Select("id").Where("account_id = ? AND id = ?", accountID, id).Take(&APIToken{}).Error
+	return one(err, "API token %s", id)
+}
+
 // DeleteAPIToken ends a token.
 func (d *DB) DeleteAPIToken(ctx context.Context, accountID, id string) error {
 	err := d.Write(ctx, func(tx *gorm.DB) error {

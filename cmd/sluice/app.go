@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -36,7 +37,9 @@ type App struct {
 	queue    *jobs.Queue
 	engine   *engine.Engine
 	tracer   *trace.Fanout
+	peers    *app.Peers
 	live     *live.Server
+	auth     *auth.Authenticator
 	server   *http.Server
 	listener net.Listener
 	baseURL  string
@@ -79,7 +82,7 @@ func (a *App) open(ctx context.Context, more []engine.Kind) error {
 	if err := a.openEngine(ctx, reg, metrics); err != nil {
 		return err
 	}
-	a.service = &app.Service{DB: a.db, Engine: a.engine, Registry: reg}
+	a.service = &app.Service{DB: a.db, Engine: a.engine, Registry: reg, Ended: a.live.SignedOut}
 	return nil
 }
 
@@ -93,7 +96,7 @@ func (a *App) openEngine(ctx context.Context, reg *engine.Registry, metrics *pro
 	if !a.cfg.worker() {
 		delay = 0
 	}
-	a.store = gormstore.New(a.db, gormstore.Options{Jobs: a.queue, Delay: delay})
+	a.store = gormstore.New(a.db, gormstore.Options{Jobs: a.queue, Delay: delay, WebOnly: !a.cfg.worker()})
 	if err := a.store.Start(ctx); err != nil {
 		return err
 	}
@@ -119,12 +122,15 @@ func (a *App) openEngine(ctx context.Context, reg *engine.Registry, metrics *pro
 		return err
 	}
 	a.onClose(a.engine.Stop)
+	a.peers = app.NewPeers(app.PeerOptions{DB: a.db, Hub: hub, Engine: a.engine, Works: a.cfg.worker(), Due: a.store.Due, Log: a.log})
 	return a.openWeb(hub, metrics)
 }
 
 // openWeb joins pages, API and websocket.
 func (a *App) openWeb(hub *trace.Hub, metrics *prometheus.Registry) error {
-	a.live = live.New(a.db, hub, api.View(a.db), a.log)
+	a.auth = auth.New(a.db, false)
+	a.live = live.New(a.db, hub, api.View(a.db), a.auth.Check, a.log)
+	a.auth.OnEnded(a.live.SignedOut)
 	for _, m := range []struct {
 		name, help string
 		value      func() float64
@@ -158,9 +164,9 @@ func (a *App) Listen(ctx context.Context) error {
 		return errors.Join(err, l.Close())
 	}
 	a.service.Engine = a.engine
-	authenticator := auth.New(a.db, len(a.baseURL) > 8 && a.baseURL[:8] == "https://")
+	a.auth.Secure(strings.HasPrefix(a.baseURL, "https://"))
 	handler, err := web.New(web.Deps{
-		App: a.service, Auth: authenticator, API: api.New(api.Deps{App: a.service, Hub: a.hub, Log: a.log, Version: version}),
+		App: a.service, Auth: a.auth, API: api.New(api.Deps{App: a.service, Hub: a.hub, Log: a.log, Version: version}),
 		Live: a.live, Metrics: a.metrics, Log: a.log, BaseURL: a.baseURL, Version: version, Demo: a.cfg.demo(), ProbesOnly: !a.cfg.web(),
 	})
 	if err != nil {
@@ -181,6 +187,10 @@ func (a *App) Run(ctx context.Context) error {
 		}
 		a.onClose(a.queue.Stop)
 	}
+	if err := a.peers.Start(ctx); err != nil {
+		return err
+	}
+	a.onClose(a.peers.Stop)
 	failed := make(chan error, 1)
 	go func() { failed <- a.server.Serve(a.listener) }()
 	a.onClose(a.server.Shutdown)

@@ -69,6 +69,8 @@ func (b *batch) decide(ctx context.Context, a engine.Answer, p engine.Park, res 
 		return out, fmt.Errorf("wake run %s: %w", p.RunID, err)
 	}
 	b.enqueue(p.RunID, a.At.Add(b.delay))
+	b.due(p.RunID)
+	b.news.inbox[a.AccountID] = true
 	return out, nil
 }
 

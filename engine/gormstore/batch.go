@@ -21,6 +21,7 @@ type batch struct {
 	index   map[heldKey]int
 	runs    map[string]bool // that have records here
 	jobs    map[string]time.Time
+	news    news
 }
 
 type heldKey struct {
@@ -34,7 +35,7 @@ type heldRecord struct {
 }
 
 func newBatch(s *Store, tx *sql.Tx) *batch {
-	return &batch{Store: s, tx: tx, index: map[heldKey]int{}, runs: map[string]bool{}, jobs: map[string]time.Time{}}
+	return &batch{Store: s, tx: tx, index: map[heldKey]int{}, runs: map[string]bool{}, jobs: map[string]time.Time{}, news: news{map[string]bool{}, map[string]bool{}}}
 }
 
 // exec runs a statement and returns how many rows it changed.
@@ -101,13 +102,12 @@ func (b *batch) finish(ctx context.Context) error {
 	if err := b.flush(ctx); err != nil {
 		return err
 	}
-	if b.Store.jobs == nil || len(b.jobs) == 0 {
-		return nil
+	if b.Store.jobs != nil && len(b.jobs) > 0 {
+		if err := b.Store.jobs.Enqueue(ctx, b.tx, b.jobs); err != nil {
+			return fmt.Errorf("enqueue %d runs: %w", len(b.jobs), err)
+		}
 	}
-	if err := b.Store.jobs.Enqueue(ctx, b.tx, b.jobs); err != nil {
-		return fmt.Errorf("enqueue %d runs: %w", len(b.jobs), err)
-	}
-	return nil
+	return b.ping(ctx)
 }
 
 // upserts are statements for so many records each: few forms, so that each is

@@ -57,6 +57,10 @@ func (b *batch) cancel(ctx context.Context, run engine.Run, c engine.Cancellatio
 			return out, err
 		}
 	}
+	b.news.changed(run.ID)
+	if len(snap.Parks) > 0 {
+		b.news.inbox[run.AccountID] = true
+	}
 	stop := &engine.StepError{Code: engine.CodeCancelled, Message: engine.CancelMessage(c)}
 	out.Run, err = scanRun(b.row(ctx, "UPDATE runs SET status = 'cancelled', epoch = epoch + 1, error = ?, ended_at = ?, wake_at = NULL, lease_owner = '', lease_until = NULL, span_seq = span_seq + ? WHERE id = ? RETURNING "+runColumns,
 		stepError(stop), micros(c.At), len(out.Records)+1, run.ID))

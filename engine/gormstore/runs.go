@@ -30,6 +30,7 @@ func (s *Store) CreateRun(ctx context.Context, n engine.NewRun) (run engine.Run,
 		}
 		b.putRecords(run.ID, n.Records)
 		b.enqueue(run.ID, n.CreatedAt.Add(s.delay))
+		b.due(run.ID)
 		return nil
 	})
 	if err != nil {
@@ -90,6 +91,7 @@ func (s *Store) Claim(ctx context.Context, runID, owner string, lease time.Durat
 		}
 		snap, err = b.snapshot(ctx, run)
 		snap.TakenOver = before.Status == engine.RunRunning
+		b.news.changed(runID)
 		return err
 	})
 	if err != nil {
@@ -110,16 +112,24 @@ func (s *Store) Commit(ctx context.Context, t engine.Transition) (seq int64, err
 			if err := b.openPark(ctx, run, &t.OpenParks[i]); err != nil {
 				return err
 			}
+			b.news.inbox[run.accountID] = true
 		}
 		for _, c := range t.ClosePark {
 			if err := b.closePark(ctx, c, t.At); err != nil {
 				return err
 			}
+			b.news.inbox[run.accountID] = true
 		}
 		if seq, err = b.advance(ctx, t, run); err != nil {
 			return err
 		}
+		if t.Status != "" {
+			b.news.changed(t.RunID)
+		}
 		if parked(t.Status) && !t.WakeAt.IsZero() {
+			if !t.WakeAt.After(t.At) {
+				b.news.handedBack(t.RunID)
+			}
 			b.enqueue(t.RunID, t.WakeAt)
 		}
 		return nil
@@ -242,6 +252,7 @@ func (b *batch) requeue(ctx context.Context, run engine.Run, r engine.Reset) (en
 		return run, fmt.Errorf("requeue run: %w", err)
 	}
 	b.enqueue(run.ID, time.Now().Add(b.delay))
+	b.due(run.ID)
 	return run, nil
 }
 

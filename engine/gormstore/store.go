@@ -37,7 +37,9 @@ type Store struct {
 	// delay is how long the durable job gives the process that commits a start or an
 	// answer to work the run itself.
 	delay time.Duration
-	sql   statements
+	// webOnly: another process works the runs.
+	webOnly bool
+	sql     statements
 
 	writes chan *write
 	groups func(size int, took time.Duration)
@@ -59,6 +61,9 @@ type Options struct {
 	Jobs Enqueuer
 	// Delay of those jobs. 0: at once, for processes that do not work runs.
 	Delay time.Duration
+	// WebOnly tells the other servers that this process does not work runs, so that
+	// one of them does.
+	WebOnly bool
 	// Groups is told of every group commit.
 	Groups func(size int, took time.Duration)
 }
@@ -69,7 +74,7 @@ func New(db *models.DB, o Options) *Store {
 		o.Groups = func(int, time.Duration) {}
 	}
 	return &Store{
-		db: db, jobs: o.Jobs, delay: o.Delay, groups: o.Groups, sql: newStatements(db),
+		db: db, jobs: o.Jobs, delay: o.Delay, webOnly: o.WebOnly, groups: o.Groups, sql: newStatements(db),
 		writes: make(chan *write, 1024), done: make(chan struct{}),
 	}
 }

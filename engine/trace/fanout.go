@@ -15,7 +15,7 @@ import (
 // Sink takes spans on a goroutine of its own. Its methods may be slow.
 type Sink interface {
 	Name() string
-	Spans(ctx context.Context, batch []Item)
+	Spans(ctx context.Context, batch []*Item)
 	RunEnded(ctx context.Context, accountID string, run engine.Run)
 }
 
@@ -23,12 +23,6 @@ type Sink interface {
 // it is called no more often than this. What is queued at the end is not held back.
 type Gatherer interface {
 	Gather() time.Duration
-}
-
-// Item is a span with its account.
-type Item struct {
-	AccountID string
-	Span      engine.Span
 }
 
 // Fanout is an [engine.Tracer] that hands spans to sinks, each behind a bounded
@@ -55,7 +49,7 @@ type lane struct {
 }
 
 type message struct {
-	items []Item
+	items []*Item
 	ended *endedRun
 }
 
@@ -123,9 +117,9 @@ func (f *Fanout) Dropped() map[string]int64 {
 
 // Record implements [engine.Tracer].
 func (f *Fanout) Record(accountID string, spans []engine.Span) {
-	items := make([]Item, len(spans))
+	items := make([]*Item, len(spans))
 	for i, s := range spans {
-		items[i] = Item{accountID, f.clean(s)}
+		items[i] = NewItem(accountID, f.clean(s))
 	}
 	f.hub.publish(accountID, items)
 	for _, l := range f.lanes {
@@ -223,7 +217,7 @@ func (l *lane) pause() <-chan time.Time {
 // run hands the queue to the sink in batches.
 func (l *lane) run(ctx context.Context) {
 	for m := range l.queue {
-		var batch []Item
+		var batch []*Item
 		var ended []endedRun
 		add := func(m message) {
 			batch = append(batch, m.items...)

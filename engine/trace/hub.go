@@ -1,22 +1,25 @@
 package trace
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
-	"sort"
 	"sync"
 	"time"
 
 	"sluice/engine"
 )
 
-// Event is what a subscriber of the hub gets: exactly one of Spans, Delta and
-// Inbox is set.
+// Event is what a subscriber of the hub gets: exactly one field beside RunID is set.
 type Event struct {
 	RunID string
-	Spans []engine.Span
+	Spans []*Item
 	Delta *Delta
 	Inbox *Inbox
+	// Run tells that the run itself has changed.
+	Run bool
+	// Lost tells that anything may have changed: news from other servers was missed.
+	Lost bool
 }
 
 // Delta is streamed text of a running attempt.
@@ -27,7 +30,7 @@ type Delta struct {
 
 // Inbox tells that the account's open approvals have changed.
 type Inbox struct {
-	Type       string // opened, decided, closed
+	Type       string // opened, decided, closed; changed on another server, without ids
 	ApprovalID string
 	RunID      string
 }
@@ -36,9 +39,11 @@ type Inbox struct {
 const (
 	// buffer is how many events a subscriber may lag behind.
 	buffer = 1_024
-	// tailSpans are the recent spans kept per run, tailAge how long after its last
-	// event, tailRuns of how many runs.
-	tailSpans = 4_000
+	// tailSpans are the spans of a run after which those that are stored are
+	// forgotten, mostSpans those kept even if none is, tailAge how long after the
+	// run's last event, tailRuns of how many runs.
+	tailSpans = 1_000
+	mostSpans = 64_000
 	tailAge   = time.Minute
 	tailRuns  = 2_000
 )
@@ -46,8 +51,9 @@ const (
 // Hub hands events to subscribers in this process. A subscriber that does not keep
 // up is marked as overflowed and gets nothing more: it must start over.
 //
-// The hub remembers each active run's recent spans. The stored tree is written
-// behind the engine, so that a reader who takes both misses nothing.
+// The hub remembers each active run's spans until they are stored, which happens
+// behind the engine: a reader who takes these first and the stored ones then misses
+// nothing.
 type Hub struct {
 	mu     sync.Mutex
 	topics map[string]map[*Subscription]bool
@@ -55,7 +61,8 @@ type Hub struct {
 }
 
 type tail struct {
-	spans   map[string]engine.Span
+	spans   map[string]*Item
+	limit   int // of spans before it is tidied
 	touched time.Time
 }
 
@@ -64,11 +71,17 @@ func NewHub() *Hub {
 	return &Hub{topics: map[string]map[*Subscription]bool{}, tails: map[string]*tail{}}
 }
 
-// RunTopic and InboxTopic name what one can subscribe to.
-func RunTopic(runID string) string { return "run:" + runID }
+// What one can subscribe to.
+const (
+	runPrefix   = "run:"
+	inboxPrefix = "inbox:"
+)
+
+// RunTopic is the topic of a run.
+func RunTopic(runID string) string { return runPrefix + runID }
 
 // InboxTopic is the topic of an account's approvals.
-func InboxTopic(accountID string) string { return "inbox:" + accountID }
+func InboxTopic(accountID string) string { return inboxPrefix + accountID }
 
 // Subscription is one reader of one topic.
 type Subscription struct {
@@ -122,41 +135,43 @@ func (h *Hub) Subscribers() int {
 	return n
 }
 
-// Recent are the run's recent spans after a sequence number, in its order.
-func (h *Hub) Recent(runID string, after int64) []engine.Span {
+// Recent are the run's spans after a sequence number that may not be stored yet, in
+// its order.
+func (h *Hub) Recent(runID string, after int64) []*Item {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.tails[runID]
 	if t == nil {
 		return nil
 	}
-	out := make([]engine.Span, 0, len(t.spans))
-	for _, s := range t.spans {
-		if s.Seq > after {
-			out = append(out, s)
+	var out []*Item
+	for _, it := range t.spans {
+		if it.Span.Seq > after && !it.stored.Load() {
+			out = append(out, it)
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Seq < out[j].Seq })
+	SortItems(out)
 	return out
+}
+
+// SortItems puts items into their run's order.
+func SortItems(items []*Item) {
+	slices.SortFunc(items, func(a, b *Item) int { return cmp.Compare(a.Span.Seq, b.Span.Seq) })
 }
 
 // publish hands spans to the subscribers of their run and, where they tell of
 // approvals, to the account's inbox.
-func (h *Hub) publish(accountID string, items []Item) {
+func (h *Hub) publish(accountID string, items []*Item) {
 	if len(items) == 0 {
 		return
 	}
-	spans := make([]engine.Span, len(items))
-	for i, it := range items {
-		spans[i] = it.Span
-	}
-	runID := spans[0].RunID
+	runID := items[0].Span.RunID
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.remember(runID, spans)
-	h.send(RunTopic(runID), Event{RunID: runID, Spans: spans})
-	for _, s := range spans {
-		if in := inboxOf(s); in != nil {
+	h.remember(runID, items)
+	h.send(RunTopic(runID), Event{RunID: runID, Spans: items})
+	for _, it := range items {
+		if in := inboxOf(it.Span); in != nil {
 			h.send(InboxTopic(accountID), Event{RunID: runID, Inbox: in})
 		}
 	}
@@ -217,39 +232,48 @@ func (h *Hub) send(topic string, e Event) {
 	}
 }
 
-// remember keeps the recent spans of a run. The caller holds mu.
-func (h *Hub) remember(runID string, spans []engine.Span) {
+// remember keeps spans of a run. The caller holds mu.
+func (h *Hub) remember(runID string, items []*Item) {
 	now := time.Now()
 	t := h.tails[runID]
 	if t == nil {
 		h.forget(now)
-		t = &tail{spans: map[string]engine.Span{}}
+		t = &tail{spans: map[string]*Item{}, limit: tailSpans}
 		h.tails[runID] = t
 	}
 	t.touched = now
-	for _, s := range spans {
-		if old, ok := t.spans[s.ID]; !ok || old.Seq < s.Seq {
-			t.spans[s.ID] = s
+	for _, it := range items {
+		if old, ok := t.spans[it.Span.ID]; !ok || old.Span.Seq < it.Span.Seq {
+			t.spans[it.Span.ID] = it
 		}
 	}
-	if len(t.spans) > tailSpans {
+	if len(t.spans) > t.limit {
 		t.shrink()
 	}
 }
 
-// shrink drops the older half, which has been stored long ago.
+// shrink drops what is stored, and the older half where that is not enough. The next
+// time is when there are twice as many as are left.
 func (t *tail) shrink() {
-	seqs := make([]int64, 0, len(t.spans))
-	for _, s := range t.spans {
-		seqs = append(seqs, s.Seq)
-	}
-	slices.Sort(seqs)
-	middle := seqs[len(seqs)/2]
-	for id, s := range t.spans {
-		if s.Seq < middle {
+	for id, it := range t.spans {
+		if it.stored.Load() {
 			delete(t.spans, id)
 		}
 	}
+	if len(t.spans) > mostSpans {
+		seqs := make([]int64, 0, len(t.spans))
+		for _, it := range t.spans {
+			seqs = append(seqs, it.Span.Seq)
+		}
+		slices.Sort(seqs)
+		middle := seqs[len(seqs)/2]
+		for id, it := range t.spans {
+			if it.Span.Seq < middle {
+				delete(t.spans, id)
+			}
+		}
+	}
+	t.limit = max(tailSpans, min(2*len(t.spans), mostSpans))
 }
 
 // forget drops runs that have been still for a while, or the stillest where there

@@ -53,7 +53,7 @@ func NewMetrics(reg prometheus.Registerer, types []string) (*Metrics, error) {
 func (*Metrics) Name() string { return "metrics" }
 
 // Spans implements [Sink].
-func (m *Metrics) Spans(_ context.Context, batch []Item) {
+func (m *Metrics) Spans(_ context.Context, batch []*Item) {
 	for _, it := range batch {
 		s := &it.Span
 		switch {

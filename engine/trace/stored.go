@@ -10,7 +10,7 @@ import (
 
 // SpanStore keeps spans; an older version of one never replaces a newer.
 type SpanStore interface {
-	SaveSpans(ctx context.Context, items []Item) error
+	SaveSpans(ctx context.Context, items []*Item) error
 }
 
 // Stored is the sink that keeps the span tree.
@@ -33,7 +33,7 @@ func (*Stored) Gather() time.Duration { return gather }
 func (*Stored) Name() string { return "stored" }
 
 // Spans implements [Sink]. Of several versions of a span only the last is written.
-func (s *Stored) Spans(ctx context.Context, batch []Item) {
+func (s *Stored) Spans(ctx context.Context, batch []*Item) {
 	last := make(map[[2]string]int, len(batch))
 	kept := batch[:0:0]
 	for _, it := range batch {
@@ -48,6 +48,7 @@ func (s *Stored) Spans(ctx context.Context, batch []Item) {
 		kept = append(kept, it)
 	}
 	if s.store.SaveSpans(ctx, kept) == nil {
+		markStored(batch)
 		return
 	}
 	// A run may be gone, or the database busy for a moment: once more, run by run, so
@@ -57,10 +58,19 @@ func (s *Stored) Spans(ctx context.Context, batch []Item) {
 			s.log.Warn("spans were lost", "run_id", runID, "spans", len(items), "err", err)
 		}
 	}
+	markStored(batch)
 }
 
-func byRun(items []Item) map[string][]Item {
-	out := map[string][]Item{}
+// markStored lets the hub forget the spans: who wants them reads the database, and
+// of those that were lost there is nothing to wait for.
+func markStored(batch []*Item) {
+	for _, it := range batch {
+		it.stored.Store(true)
+	}
+}
+
+func byRun(items []*Item) map[string][]*Item {
+	out := map[string][]*Item{}
 	for _, it := range items {
 		out[it.Span.RunID] = append(out[it.Span.RunID], it)
 	}

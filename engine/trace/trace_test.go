@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type stuck struct{ release chan struct{} }
 
 func (*stuck) Name() string { return "stuck" }
-func (s *stuck) Spans(ctx context.Context, _ []trace.Item) {
+func (s *stuck) Spans(ctx context.Context, _ []*trace.Item) {
 	select {
 	case <-s.release:
 	case <-ctx.Done():
@@ -74,7 +74,7 @@ func TestMetricsCountBoundedLabels(t *testing.T) {
 	m, err := trace.NewMetrics(reg, []string{"set"})
 	require.NoError(t, err)
 	end := time.Now()
-	m.Spans(t.Context(), []trace.Item{
+	m.Spans(t.Context(), []*trace.Item{
 		{Span: engine.Span{Kind: engine.SpanStep, NodeType: "set", Status: "succeeded", End: end}},
 		{Span: engine.Span{Kind: engine.SpanStep, NodeType: "made-up-1", Status: "failed", End: end}},
 		{Span: engine.Span{Kind: engine.SpanStep, NodeType: "set", Status: "running"}},

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -214,7 +215,12 @@ func (h *handlers) runDefinition(ctx context.Context, in *IDPath) (*body[json.Ra
 	return answer(json.RawMessage(text)), nil
 }
 
-func (h *handlers) listSteps(ctx context.Context, in *IDPath) (*body[list[Step]], error) {
+func (h *handlers) listSteps(ctx context.Context, in *struct {
+	IDPath
+	Cursor string `query:"cursor" doc:"next_cursor of the page before"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
+},
+) (*body[list[Step]], error) {
 	p, _ := auth.From(ctx)
 	text, err := h.definition(ctx, in.ID)
 	if err != nil {
@@ -228,39 +234,48 @@ func (h *handlers) listSteps(ctx context.Context, in *IDPath) (*body[list[Step]]
 	for i := range def.Nodes {
 		labels[def.Nodes[i].ID] = def.Nodes[i].Label
 	}
-	rows, err := h.App.DB.Steps(ctx, p.AccountID, in.ID)
+	rows, next, err := h.App.DB.Steps(ctx, p.AccountID, in.ID, in.Cursor, in.Limit)
 	if err != nil {
 		return nil, h.fail(ctx, err)
 	}
-	out := list[Step]{Items: make([]Step, len(rows))}
+	out := list[Step]{Items: make([]Step, len(rows)), NextCursor: next}
 	for i, r := range rows {
 		out.Items[i] = stepOf(r, labels)
 	}
 	return answer(out), nil
 }
 
-// SpanList is a run's spans and the last sequence number among them.
+// SpanList is a page of a run's spans and the last sequence number among them.
 type SpanList struct {
 	Spans []engine.Span `json:"spans"`
 	Seq   int64         `json:"seq"`
+	// NextAfter is what to ask the next page with, where there is one already.
+	NextAfter int64 `json:"next_after,omitempty" doc:"after of the next page; absent on the last"`
 }
 
 func (h *handlers) listSpans(ctx context.Context, in *struct {
 	IDPath
-	After int64 `query:"after" minimum:"0"`
+	After int64 `query:"after" minimum:"0" doc:"the sequence number that is known"`
+	Limit int   `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
 },
 ) (*body[SpanList], error) {
 	p, _ := auth.From(ctx)
 	if _, err := h.App.DB.Run(ctx, p.AccountID, in.ID); err != nil {
 		return nil, h.fail(ctx, err)
 	}
-	spans, err := live.Spans(ctx, h.App.DB, h.Hub, p.AccountID, in.ID, in.After)
+	items, more, err := live.Page(ctx, h.App.DB, h.Hub, p.AccountID, in.ID, in.After, in.Limit)
 	if err != nil {
 		return nil, h.fail(ctx, err)
 	}
-	out := SpanList{Spans: spans, Seq: in.After}
-	if len(spans) > 0 {
-		out.Seq = spans[len(spans)-1].Seq
+	out := SpanList{Spans: make([]engine.Span, len(items)), Seq: in.After}
+	for i, it := range items {
+		if err := json.Unmarshal(it.JSON(), &out.Spans[i]); err != nil {
+			return nil, h.fail(ctx, fmt.Errorf("read span %s of %s: %w", it.Span.ID, in.ID, err))
+		}
+		out.Seq = it.Span.Seq
+	}
+	if more {
+		out.NextAfter = out.Seq
 	}
 	return answer(out), nil
 }

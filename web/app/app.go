@@ -34,6 +34,9 @@ type Service struct {
 	DB       *models.DB
 	Engine   Engine
 	Registry *engine.Registry
+	// Ended is told the credential of each token that ends, if it is set; see
+	// [auth.Principal.Credential].
+	Ended func(credential string)
 }
 
 // Checked is a stored workflow with what validation says of its draft.

@@ -153,5 +153,8 @@ func (s *Service) DeleteToken(ctx context.Context, p auth.Principal, id string) 
 	if err := s.DB.DeleteAPIToken(ctx, p.AccountID, id); err != nil {
 		return err
 	}
+	if s.Ended != nil {
+		s.Ended(auth.TokenCredential(id))
+	}
 	return s.Audit(ctx, p, "token.deleted", id, nil)
 }

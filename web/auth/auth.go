@@ -25,7 +25,25 @@ type Principal struct {
 	Role      string
 	// Token is the id of the API token used, or empty for a browser.
 	Token string
+	// session is the browser's session, as a secret text.
+	session string
 }
+
+// Credential names what the principal has shown: an API token or a session. Empty
+// for one that was made without.
+func (p Principal) Credential() string {
+	switch {
+	case p.Token != "":
+		return TokenCredential(p.Token)
+	case p.session != "":
+		return "session:" + p.session
+	default:
+		return ""
+	}
+}
+
+// TokenCredential names an API token by its id.
+func TokenCredential(id string) string { return "token:" + id }
 
 // Actor is the principal as the engine and the audit log name them.
 func (p Principal) Actor() engine.Actor {
@@ -55,6 +73,7 @@ const (
 type Authenticator struct {
 	db       *models.DB
 	sessions *scs.SessionManager
+	ended    func(credential string)
 }
 
 // New returns an authenticator whose cookies are sent over https only if secure.
@@ -67,7 +86,49 @@ func New(db *models.DB, secure bool) *Authenticator {
 	m.Cookie.HttpOnly = true
 	m.Cookie.SameSite = http.SameSiteLaxMode
 	m.Cookie.Secure = secure
-	return &Authenticator{db: db, sessions: m}
+	return &Authenticator{db: db, sessions: m, ended: func(string) {}}
+}
+
+// Secure sets whether cookies are sent over https only. Call it before requests come.
+func (a *Authenticator) Secure(secure bool) { a.sessions.Cookie.Secure = secure }
+
+// OnEnded sets what is told the credential of each session that somebody signs out
+// of. Call it before requests come.
+func (a *Authenticator) OnEnded(f func(credential string)) { a.ended = f }
+
+// Check finds out whether a principal is still valid: [models.ErrNotFound] if the
+// session or token has ended or the user is gone. One without a credential is.
+func (a *Authenticator) Check(ctx context.Context, p Principal) error {
+	switch {
+	case p.Token != "":
+		if err := a.db.APITokenExists(ctx, p.AccountID, p.Token); err != nil {
+			return err
+		}
+	case p.session != "":
+		if err := a.sessionOf(ctx, p); err != nil {
+			return err
+		}
+	}
+	if _, err := a.db.User(ctx, p.AccountID, p.UserID); err != nil {
+		return fmt.Errorf("principal: %w", err)
+	}
+	return nil
+}
+
+// sessionOf looks whether the principal's session is still theirs.
+func (a *Authenticator) sessionOf(ctx context.Context, p Principal) error {
+	data, found, err := a.db.Sessions().FindCtx(ctx, p.session)
+	if err != nil {
+		return fmt.Errorf("read session: %w", err)
+	}
+	if !found {
+		return fmt.Errorf("session: %w", models.ErrNotFound)
+	}
+	_, values, err := a.sessions.Codec.Decode(data)
+	if err != nil || values[sessionUser] != p.UserID || values[sessionAccount] != p.AccountID {
+		return fmt.Errorf("session: %w", models.ErrNotFound)
+	}
+	return nil
 }
 
 // Middleware loads the session and puts the principal into the request's context.
@@ -147,7 +208,9 @@ func (a *Authenticator) bySession(ctx context.Context) (Principal, error) {
 	if err != nil {
 		return Principal{}, fmt.Errorf("session: %w", err)
 	}
-	return principal(u), nil
+	p := principal(u)
+	p.session = a.sessions.Token(ctx)
+	return p, nil
 }
 
 // touchEvery bounds how often a token's last use is written.
@@ -184,8 +247,12 @@ func (a *Authenticator) SignIn(ctx context.Context, u models.User) error {
 
 // SignOut ends the session.
 func (a *Authenticator) SignOut(ctx context.Context) error {
+	p := Principal{session: a.sessions.Token(ctx)}
 	if err := a.sessions.Destroy(ctx); err != nil {
 		return fmt.Errorf("end session: %w", err)
+	}
+	if credential := p.Credential(); credential != "" {
+		a.ended(credential)
 	}
 	return nil
 }

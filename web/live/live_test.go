@@ -273,7 +273,7 @@ func TestAStatusThatChangesDuringTheSnapshotIsNotMissed(t *testing.T) {
 		}
 		return map[string]any{"status": got}, nil
 	}
-	server := live.New(w.DB, w.Hub, view, slog.New(slog.DiscardHandler))
+	server := live.New(w.DB, w.Hub, view, w.Auth.Check, slog.New(slog.DiscardHandler))
 	own := httptest.NewServer(w.Auth.Middleware(server))
 	defer own.Close()
 	defer server.Close()

@@ -42,6 +42,18 @@ type World struct {
 // New starts a world on a database.
 func New(t testing.TB, db *models.DB) *World {
 	t.Helper()
+	return Start(t, db, Options{})
+}
+
+// Options change a world.
+type Options struct {
+	// WebOnly leaves runs to other worlds on the database.
+	WebOnly bool
+}
+
+// Start starts a world with options.
+func Start(t testing.TB, db *models.DB, o Options) *World {
+	t.Helper()
 	ctx := context.Background()
 	log := slog.New(slog.DiscardHandler)
 	w := &World{DB: db, Hub: trace.NewHub()}
@@ -52,17 +64,23 @@ func New(t testing.TB, db *models.DB) *World {
 	require.NoError(t, err)
 	reg, err := nodes.Registry(nodes.Deps{Recipes: app.Recipes{DB: db}, HTTP: nodes.HTTPOptions{AllowPrivate: true}})
 	require.NoError(t, err)
-	store := gormstore.New(db, gormstore.Options{})
+	store := gormstore.New(db, gormstore.Options{WebOnly: o.WebOnly})
 	require.NoError(t, store.Start(ctx))
 	w.Tracer = trace.NewFanout(w.Hub, nil, trace.NewStored(app.Spans{DB: db}, log))
 	require.NoError(t, w.Tracer.Start(ctx))
 	w.Engine, err = engine.New(engine.Config{Store: store, Definitions: store, Registry: reg, Tracer: w.Tracer})
 	require.NoError(t, err)
-	require.NoError(t, w.Engine.Start(ctx))
+	if !o.WebOnly {
+		require.NoError(t, w.Engine.Start(ctx))
+	}
+	peers := app.NewPeers(app.PeerOptions{DB: db, Hub: w.Hub, Engine: w.Engine, Works: !o.WebOnly, Due: store.Due, Log: log})
+	require.NoError(t, peers.Start(ctx))
 	w.App = &app.Service{DB: db, Engine: w.Engine, Registry: reg}
 	w.Auth = auth.New(db, false)
 	w.API = api.New(api.Deps{App: w.App, Hub: w.Hub, Log: log, Version: "test"})
-	w.Live = live.New(db, w.Hub, api.View(db), log)
+	w.Live = live.New(db, w.Hub, api.View(db), w.Auth.Check, log)
+	w.App.Ended = w.Live.SignedOut
+	w.Auth.OnEnded(w.Live.SignedOut)
 	mux := http.NewServeMux()
 	mux.Handle("/api/", w.API)
 	mux.Handle("/ws", w.Live)
@@ -72,6 +90,7 @@ func New(t testing.TB, db *models.DB) *World {
 		defer cancel()
 		w.Live.Close()
 		w.Server.Close()
+		require.NoError(t, peers.Stop(ctx))
 		require.NoError(t, w.Engine.Stop(ctx))
 		require.NoError(t, w.Tracer.Stop(ctx))
 		require.NoError(t, store.Stop(ctx))
