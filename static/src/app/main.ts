@@ -45,6 +45,23 @@ if (location.pathname === "/runs") {
   }, 5000);
 }
 
+// A page of somebody who is not signed in any more is stale, and can't say why.
+function signedOut(): void {
+  const toasts = document.getElementById("toasts");
+  if (!toasts || document.querySelector("[data-signed-out]")) return;
+  const toast = document.createElement("div");
+  toast.className = "toast";
+  toast.dataset.signedOut = "";
+  const link = document.createElement("a");
+  link.href = "/login";
+  link.textContent = "Sign in";
+  toast.append("You are signed out. ", link);
+  toasts.append(toast);
+}
+liveClient().onConnection(() => {
+  if (liveClient().connection().state === "signed_out") signedOut();
+});
+
 for (const toast of document.querySelectorAll("[data-toast]")) {
   setTimeout(() => toast.remove(), 6000);
 }

@@ -117,9 +117,13 @@ export async function loadDefinition(id: string): Promise<Definition> {
   return decodeDefinition(isObject(o.definition) ? o.definition : o);
 }
 
-export async function loadSpans(id: string, after: number): Promise<{ spans: Span[]; seq: number }> {
+/** A page of spans; next is where the next one begins, null after the last. */
+export type SpanPage = { spans: Span[]; seq: number; next: number | null };
+
+export async function loadSpans(id: string, after: number): Promise<SpanPage> {
   const o = await call(`${runAt(id)}/spans?after=${after}`);
-  return { spans: decodeSpans(o.spans), seq: count(o.seq) };
+  const next = count(o.next_after);
+  return { spans: decodeSpans(o.spans), seq: count(o.seq), next: next > after ? next : null };
 }
 
 /** A line of the execution log. */
@@ -139,8 +143,20 @@ export type LogLine = {
   warning: string;
 };
 
-export async function loadLog(id: string): Promise<LogLine[]> {
-  const o = await call(`${runAt(id)}/steps`);
+/** The log's first lines, at least as many as wanted if there are; more tells that it goes on. */
+export async function loadLog(id: string, wanted: number): Promise<{ lines: LogLine[]; more: boolean }> {
+  const lines: LogLine[] = [];
+  let cursor = "";
+  do {
+    const page = cursor === "" ? "" : `?cursor=${encodeURIComponent(cursor)}`;
+    const o = await call(`${runAt(id)}/steps${page}`);
+    for (const line of decodeLog(o)) lines.push(line);
+    cursor = text(o, "next_cursor");
+  } while (cursor !== "" && lines.length < wanted);
+  return { lines, more: cursor !== "" };
+}
+
+function decodeLog(o: JsonObject): LogLine[] {
   return list(o, "items")
     .filter(isObject)
     .map((v) => ({

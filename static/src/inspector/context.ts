@@ -44,11 +44,12 @@ export function useConnection(): Connection {
 
 /**
  * The server's time, ticking while the run goes on and the page is seen. It stands
- * still without a network: what the run does meanwhile is not known.
+ * still without a network or a session: what the run does meanwhile is not known.
  */
 export function useNow(everyMS = 250): number {
   const over = isOver(useRun().status);
-  const offline = useConnection().state === "offline";
+  const { state } = useConnection();
+  const offline = state === "offline" || state === "signed_out";
   const [now, setNow] = useState(serverNow);
   useEffect(() => {
     if (offline) return;

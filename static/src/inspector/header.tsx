@@ -46,6 +46,15 @@ function ConnectionState() {
           <CloudOff size={12} aria-hidden="true" /> Offline since {moment(c.since)}
         </span>
       );
+    case "signed_out":
+      return (
+        <span className="cn" data-state="broken" role="status" title={`Since ${moment(c.since)}`}>
+          <CloudOff size={12} aria-hidden="true" /> Signed out.{" "}
+          <a className="in-link" href="/login">
+            Sign in
+          </a>
+        </span>
+      );
     case "reconnecting":
       return (
         <span className="cn" data-state="broken" role="status" title={`Not live since ${moment(c.since)}`}>

@@ -44,7 +44,7 @@ test("comes back after a break, and goes on from what is known", () => {
   world.socket.onopen?.();
   known(42);
   world.pass(1_000);
-  world.socket.onclose?.();
+  world.socket.end();
   assert.deepEqual(client.connection(), { state: "reconnecting", since: 1_000, next: 1_375 });
   world.pass(400);
   assert.equal(world.sockets.length, 2);
@@ -59,7 +59,7 @@ test("tells since when it is down, however often it tries", () => {
   world.socket.onopen?.();
   world.pass(5_000);
   for (let i = 0; i < 6; i++) {
-    world.socket.onclose?.();
+    world.socket.end();
     const c = client.connection();
     assert.equal(c.state === "reconnecting" && c.since, 5_000);
     if (c.state === "reconnecting") world.pass(c.next - world.now());
@@ -139,7 +139,7 @@ test("what an old socket still says is not heard", () => {
   client.watch("run:1", watcher);
   const old = world.socket;
   const hear = old.onmessage;
-  world.socket.onclose?.();
+  world.socket.end();
   world.pass(1_000);
   world.socket.onopen?.();
   assert.equal(old.onmessage, null);
@@ -157,4 +157,19 @@ test("waits longer with each failure, within bounds, never the same for all", ()
     longest = Math.max(longest, wait);
   }
   assert.ok(longest > 10_000);
+});
+
+test("does not come back when the session has ended", () => {
+  const { world, client, watcher } = setup();
+  client.watch("run:1", watcher);
+  world.socket.onopen?.();
+  world.pass(100);
+  world.socket.end(4401);
+  assert.deepEqual(client.connection(), { state: "signed_out", since: 100 });
+  client.retryNow();
+  world.changed?.();
+  client.watch("inbox", watcher);
+  world.pass(600_000);
+  assert.equal(world.sockets.length, 1);
+  assert.equal(world.waiting, 0);
 });

@@ -9,14 +9,16 @@ export type Connection =
   /** A try is under way or due at `next`. */
   | { state: "reconnecting"; since: number; next: number }
   /** The browser says that there is no network; no tries until there is. */
-  | { state: "offline"; since: number };
+  | { state: "offline"; since: number }
+  /** The session has ended; no tries, because none would be let in. */
+  | { state: "signed_out"; since: number };
 
 /** What the client uses of a WebSocket. */
 export type Socket = {
   send(data: string): void;
   close(): void;
   onopen: (() => void) | null;
-  onclose: (() => void) | null;
+  onclose: ((event: { code: number }) => void) | null;
   onmessage: ((event: { data: unknown }) => void) | null;
 };
 
@@ -45,6 +47,9 @@ const quietMS = 20_000;
 const replyMS = 8_000;
 /** A try to connect that takes longer has failed. */
 const connectMS = 15_000;
+
+/** The server's close code for a session or token that has ended. */
+const closeSignedOut = 4401;
 
 type Timers = { retry: number; heartbeat: number };
 
@@ -89,7 +94,7 @@ export class LiveClient {
 
   /** Tries at once instead of when the next try is due. */
   retryNow(): void {
-    if (this.socket !== null || this.unwatch === null) return;
+    if (this.socket !== null || this.unwatch === null || this.state.state === "signed_out") return;
     this.env.clearTimer(this.timers.retry);
     this.connect();
   }
@@ -97,6 +102,7 @@ export class LiveClient {
   private start(): void {
     this.unwatch = this.env.watch(() => this.worldChanged());
     this.failures = 0;
+    if (this.state.state === "signed_out") return;
     if (this.env.online()) this.connect();
     else this.set({ state: "offline", since: this.env.now() });
   }
@@ -113,7 +119,7 @@ export class LiveClient {
     this.socket = socket;
     socket.onopen = () => this.opened();
     socket.onmessage = (e) => this.received(e.data);
-    socket.onclose = () => this.closed();
+    socket.onclose = (e) => (e.code === closeSignedOut ? this.signedOut() : this.closed());
     this.env.clearTimer(this.timers.heartbeat);
     this.timers.heartbeat = this.env.setTimer(() => this.lost(), connectMS);
   }
@@ -152,6 +158,11 @@ export class LiveClient {
     this.timers.retry = this.env.setTimer(() => this.connect(), wait);
   }
 
+  private signedOut(): void {
+    this.hangUp();
+    this.set({ state: "signed_out", since: this.env.now() });
+  }
+
   /** Nothing is heard from the other side: waiting for the close could take minutes. */
   private lost(): void {
     if (this.socket !== null) this.closed();
@@ -177,7 +188,7 @@ export class LiveClient {
   }
 
   private worldChanged(): void {
-    if (this.unwatch === null) return;
+    if (this.unwatch === null || this.state.state === "signed_out") return;
     if (!this.env.online()) {
       // A network that is gone is often back in a moment, with the socket dead.
       this.env.clearTimer(this.timers.retry);

@@ -4,11 +4,14 @@ import { child, isObject, type Json, text } from "../graph/json";
 import { parseExact } from "./exact";
 import { count, decodeRun, decodeSpans, type Run, type Span } from "./span";
 
-/** What happened in the inbox: opened, decided or closed. */
+/** What happened in the inbox: opened, decided or closed; changed where only another server knows. */
 export type InboxEvent = { type: string; approval_id: string; run_id: string };
 
 export type Frame =
-  /** The full state: what the client has of older seq and what is missing here is gone. */
+  /**
+   * The full state begins. It goes on with spans and ends with caught_up: what the
+   * client has of older seq and what has not come until then is gone.
+   */
   | { type: "snapshot"; topic: string; seq: number; run: Run | null; spans: Span[] }
   | { type: "spans"; topic: string; seq: number; spans: Span[] }
   | { type: "run"; topic: string; run: Run }

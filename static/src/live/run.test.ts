@@ -44,6 +44,25 @@ test("follows a run from its snapshot to its end", () => {
   assert.equal(feed.snapshot().run?.status, "failed");
 });
 
+test("a snapshot in parts removes what is gone only when it is complete", () => {
+  const { world, feed } = setup();
+  const ids = () => [...feed.spans.all()].map((s) => s.id).sort();
+  const part = (...spans: [string, number][]) => spans.map(([id, seq]) => attempt(seq, "succeeded", id));
+  world.socket.tell({ type: "snapshot", topic, seq: 3, run, spans: part(["gone", 1], ["a", 2], ["z", 3]) });
+  world.socket.tell({ type: "caught_up", topic, seq: 3 });
+  world.socket.tell({ type: "snapshot", topic, seq: 2, run, spans: part(["a", 2]) });
+  assert.deepEqual(ids(), ["a", "gone", "z"]);
+  // A break in the middle: the server goes on from what is known.
+  world.socket.end();
+  world.pass(1_000);
+  world.socket.onopen?.();
+  world.socket.tell({ type: "spans", topic, seq: 9, spans: part(["b", 5], ["z", 9]) });
+  assert.deepEqual(ids(), ["a", "b", "gone", "z"]);
+  world.socket.tell({ type: "caught_up", topic, seq: 9 });
+  assert.deepEqual(ids(), ["a", "b", "z"]);
+  assert.equal(feed.spans.seq, 9);
+});
+
 test("keeps streamed text until the attempt has ended", () => {
   const { world, feed } = setup();
   const { socket } = world;
@@ -66,7 +85,7 @@ test("says that text has a hole after a break", () => {
   world.socket.tell({ type: "caught_up", topic, seq: 2 });
   world.socket.tell({ type: "spans", topic, seq: 503, spans: [attempt(503, "running")] });
   world.socket.tell({ type: "delta", topic, span_id: "ask@1", text: "one " });
-  world.socket.onclose?.();
+  world.socket.end();
   assert.equal(feed.snapshot().caughtUp, false);
   world.pass(1_000);
   world.socket.onopen?.();

@@ -78,7 +78,9 @@ export class RunFeed {
   take(f: Frame): void {
     switch (f.type) {
       case "snapshot":
-        this.apply(f.run, this.spans.replace(f.spans, f.seq), { refused: "" });
+        // The first part; the others come as spans, and what is missing is known at the end.
+        this.spans.begin();
+        this.apply(f.run, this.spans.upsert(f.spans, f.seq), { refused: "" });
         break;
       case "spans":
         this.apply(null, this.spans.upsert(f.spans, f.seq), {});
@@ -91,7 +93,7 @@ export class RunFeed {
         break;
       case "caught_up":
         this.joined();
-        this.apply(null, this.spans.upsert([], f.seq), { caughtUp: true });
+        this.apply(null, this.spans.complete(f.seq), { caughtUp: true });
         break;
       case "error":
         this.apply(null, false, { refused: f.message || f.code });

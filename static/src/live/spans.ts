@@ -11,6 +11,8 @@ export class SpanStore {
   private readonly below = new Map<string, Map<string, Span>>();
   private seen = 0;
   private changes = 0;
+  /** Ids that have come since a full state began; null while none is on its way. */
+  private kept: Set<string> | null = null;
 
   /** The highest seq up to which nothing is missing: where to go on after a break. */
   get seq(): number {
@@ -49,11 +51,22 @@ export class SpanStore {
   }
 
   /**
-   * Takes in the full state as of seq: spans of that age which it lacks are gone.
-   * Newer ones stay, because a snapshot may be overtaken by an update.
+   * The full state is on its way, in parts that upsert takes in; complete() ends it.
+   * A break in between does no harm: what comes after goes on where it was.
    */
-  replace(spans: readonly Span[], seq: number): boolean {
-    const kept = new Set(spans.map((s) => s.id));
+  begin(): void {
+    this.kept = this.byId.size > 0 ? new Set() : null;
+  }
+
+  /**
+   * All of the full state as of seq is here: spans of that age which it lacked are
+   * gone. Newer ones stay, because it may be overtaken by an update.
+   */
+  complete(seq: number): boolean {
+    const { kept } = this;
+    this.kept = null;
+    this.seen = Math.max(this.seen, seq);
+    if (kept === null) return false;
     let changed = false;
     for (const s of [...this.byId.values()]) {
       if (kept.has(s.id) || s.seq > seq) continue;
@@ -61,10 +74,11 @@ export class SpanStore {
       changed = true;
     }
     if (changed) this.changes++;
-    return this.upsert(spans, seq) || changed;
+    return changed;
   }
 
   private put(s: Span): boolean {
+    this.kept?.add(s.id);
     const old = this.byId.get(s.id);
     if (old !== undefined && old.seq >= s.seq) return false;
     if (old !== undefined && old.parent_id !== s.parent_id) this.below.get(old.parent_id)?.delete(s.id);

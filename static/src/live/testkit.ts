@@ -24,7 +24,7 @@ export function span(fields: { id: string; seq: number } & Partial<Span>): Span 
 
 export class FakeSocket implements Socket {
   onopen: (() => void) | null = null;
-  onclose: (() => void) | null = null;
+  onclose: ((event: { code: number }) => void) | null = null;
   onmessage: ((event: { data: unknown }) => void) | null = null;
   closed = false;
   readonly sent: { type: string; topic?: string; after?: number }[] = [];
@@ -35,6 +35,11 @@ export class FakeSocket implements Socket {
 
   close(): void {
     this.closed = true;
+  }
+
+  /** The other side closes, or the network does: 1006. */
+  end(code = 1006): void {
+    this.onclose?.({ code });
   }
 
   tell(message: unknown): void {

@@ -14,22 +14,24 @@ import { lookOf, StatusIcon } from "../status";
 const everyMS = 2_000;
 const firstLines = 200;
 
-function useLog(): { lines: LogLine[] | null; error: string } {
+type LogState = { lines: LogLine[] | null; more: boolean; error: string };
+
+/** The log's lines that are wanted to be seen, and often some more. */
+function useLog(wanted: number): LogState {
   const i = useInspector();
   const { status } = useRun();
-  const [lines, setLines] = useState<LogLine[] | null>(null);
-  const [error, setError] = useState("");
+  const [state, setState] = useState<LogState>({ lines: null, more: false, error: "" });
   useEffect(() => {
     let timer = 0;
     let gone = false;
     const load = async () => {
       try {
-        const next = await loadLog(i.feed.runId);
+        const next = await loadLog(i.feed.runId, wanted);
         if (gone) return;
-        setLines(next);
-        setError("");
+        setState({ ...next, error: "" });
       } catch (err) {
-        if (!gone) setError(err instanceof Error ? err.message : String(err));
+        const error = err instanceof Error ? err.message : String(err);
+        if (!gone) setState((s) => ({ ...s, error }));
       }
       if (!gone && !isOver(status)) timer = window.setTimeout(() => void load(), everyMS);
     };
@@ -38,8 +40,8 @@ function useLog(): { lines: LogLine[] | null; error: string } {
       gone = true;
       clearTimeout(timer);
     };
-  }, [i, status]);
-  return { lines, error };
+  }, [i, status, wanted]);
+  return state;
 }
 
 function resultOf(l: LogLine): string {
@@ -74,8 +76,8 @@ function LogRow({ line: l }: { line: LogLine }) {
 }
 
 export function Log() {
-  const { lines, error } = useLog();
   const [shown, setShown] = useState(firstLines);
+  const { lines, more, error } = useLog(shown);
   if (error !== "" && lines === null) return <Empty>The log can't be loaded: {error}</Empty>;
   if (lines === null) return <Empty>Loading…</Empty>;
   if (lines.length === 0) return <Empty>No step was reached yet.</Empty>;
@@ -96,9 +98,9 @@ export function Log() {
           ))}
         </tbody>
       </table>
-      {lines.length > shown && (
+      {(more || lines.length > shown) && (
         <button type="button" className="in-link" onClick={() => setShown(shown + 1_000)}>
-          Show more ({amount(lines.length - shown)} steps)
+          Show more {!more && `(${amount(lines.length - shown)} steps)`}
         </button>
       )}
     </>
