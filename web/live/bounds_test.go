@@ -29,6 +29,7 @@ func fill(t testing.TB, w *webtest.World, runID string, n int) {
 		rows = append(rows, models.Span{RunID: runID, ID: s.ID, Seq: s.Seq, AccountID: w.Owner.AccountID, Body: string(body)})
 	}
 	require.NoError(t, w.DB.SaveSpans(t.Context(), rows))
+	modelstest.Invented(w.DB)
 }
 
 func TestALongRunComesInPages(t *testing.T) {
@@ -50,7 +51,7 @@ func TestALongRunComesInPages(t *testing.T) {
 		require.GreaterOrEqual(t, f.Seq, last)
 		last = f.Seq
 	}
-	require.Contains(t, v.spans, "run")
+	require.Contains(t, v.spans, engine.RootSpanID)
 	require.GreaterOrEqual(t, len(v.spans), spans)
 	require.EqualValues(t, 1_000+spans-1, v.seq)
 
@@ -66,6 +67,7 @@ func TestAClientThatFallsBehindReadsWhatItMissed(t *testing.T) {
 	t.Parallel()
 	modelstest.Each(t, func(t *testing.T, db *models.DB) {
 		w := webtest.New(t, db)
+		modelstest.Invented(db)
 		run := start(t, w)
 		slow := watch(t, w, "run:"+run.ID, 0)
 		slow.caughtUp()
@@ -82,7 +84,10 @@ func TestAClientThatFallsBehindReadsWhatItMissed(t *testing.T) {
 			w.Tracer.Record(w.Owner.AccountID, batch)
 		}
 		for len(slow.spans) < events*spans {
-			require.NotEqual(t, "resync", slow.next().Type)
+			// As the page does it: what a busy server had to drop is asked for again.
+			if slow.next().Type == "resync" {
+				slow.send(fmt.Sprintf(`{"type":"subscribe","topic":"run:%s","after":0}`, run.ID))
+			}
 		}
 		require.Contains(t, slow.spans, "x1001")
 		require.Contains(t, slow.spans, fmt.Sprint("x", seq))

@@ -47,7 +47,7 @@ func TestAViewerOfAnotherServerSeesTheSame(t *testing.T) {
 	fresh.caughtUp()
 	here.shows(fresh.picture())
 	there.shows(fresh.picture())
-	require.Equal(t, "succeeded", there.spans["run"].Status)
+	require.Equal(t, "succeeded", there.spans[engine.RootSpanID].Status)
 	require.Equal(t, "succeeded", there.spans["each[1]/publish"].Status)
 }
 
