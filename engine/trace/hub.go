@@ -38,7 +38,7 @@ type Inbox struct {
 // Bounds of the hub.
 const (
 	// buffer is how many events a subscriber may lag behind.
-	buffer = 1_024
+	buffer = 16_384
 	// tailSpans are the spans of a run after which those that are stored are
 	// forgotten, mostSpans those kept even if none is, tailAge how long after the
 	// run's last event, tailRuns of how many runs.
@@ -87,14 +87,17 @@ func InboxTopic(accountID string) string { return inboxPrefix + accountID }
 type Subscription struct {
 	hub      *Hub
 	topic    string
-	events   chan Event
+	wake     chan struct{}
 	overflow chan struct{}
-	over     bool
+
+	// Guarded by the hub's mu.
+	events []Event
+	over   bool
 }
 
 // Subscribe opens a subscription. Close it.
 func (h *Hub) Subscribe(topic string) *Subscription {
-	s := &Subscription{hub: h, topic: topic, events: make(chan Event, buffer), overflow: make(chan struct{})}
+	s := &Subscription{hub: h, topic: topic, wake: make(chan struct{}, 1), overflow: make(chan struct{})}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.topics[topic] == nil {
@@ -104,8 +107,17 @@ func (h *Hub) Subscribe(topic string) *Subscription {
 	return s
 }
 
-// Events is where events arrive.
-func (s *Subscription) Events() <-chan Event { return s.events }
+// Wake tells that there are events to take.
+func (s *Subscription) Wake() <-chan struct{} { return s.wake }
+
+// Take returns the events that have come since the last time.
+func (s *Subscription) Take() []Event {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	out := s.events
+	s.events = nil
+	return out
+}
 
 // Overflowed is closed when the subscriber has lost events.
 func (s *Subscription) Overflowed() <-chan struct{} { return s.overflow }
@@ -220,14 +232,18 @@ func (h *Hub) delta(_, runID, spanID, text string) {
 // send never blocks. The caller holds mu.
 func (h *Hub) send(topic string, e Event) {
 	for s := range h.topics[topic] {
-		select {
-		case s.events <- e:
-		default:
+		if len(s.events) >= buffer {
 			if !s.over {
 				s.over = true
 				close(s.overflow)
 			}
 			s.remove()
+			continue
+		}
+		s.events = append(s.events, e)
+		select {
+		case s.wake <- struct{}{}:
+		default:
 		}
 	}
 }

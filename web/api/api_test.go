@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -49,6 +50,45 @@ func (c client) want(status int, into any, method, path, body string, header ...
 		require.NoError(c.t, json.Unmarshal([]byte(raw), into), raw)
 	}
 	return raw
+}
+
+// pages checks that a run's steps and spans are the same page by page.
+func (c client) pages(runID string) {
+	c.t.Helper()
+	type page struct {
+		Items      []struct{ Address string } `json:"items"`
+		NextCursor string                     `json:"next_cursor"`
+		Spans      []struct{ ID string }      `json:"spans"`
+		NextAfter  int64                      `json:"next_after"`
+	}
+	var steps, spans page
+	c.want(200, &steps, "GET", "/runs/"+runID+"/steps", "")
+	c.want(200, &spans, "GET", "/runs/"+runID+"/spans", "")
+	require.Empty(c.t, steps.NextCursor)
+	require.Zero(c.t, spans.NextAfter)
+	var got page
+	for path := "/runs/" + runID + "/steps?limit=2"; path != ""; {
+		var p page
+		c.want(200, &p, "GET", path, "")
+		got.Items = append(got.Items, p.Items...)
+		require.LessOrEqual(c.t, len(p.Items), 2)
+		if path = ""; p.NextCursor != "" {
+			path = "/runs/" + runID + "/steps?limit=2&cursor=" + p.NextCursor
+		}
+	}
+	for path := "/runs/" + runID + "/spans?limit=3"; path != ""; {
+		var p page
+		c.want(200, &p, "GET", path, "")
+		got.Spans = append(got.Spans, p.Spans...)
+		require.LessOrEqual(c.t, len(p.Spans), 3)
+		if path = ""; p.NextAfter > 0 {
+			path = fmt.Sprintf("/runs/%s/spans?limit=3&after=%d", runID, p.NextAfter)
+		}
+	}
+	require.Equal(c.t, steps.Items, got.Items)
+	require.Equal(c.t, spans.Spans, got.Spans)
+	_, raw := c.call("GET", "/runs/"+runID+"/steps?cursor=made-up", "")
+	require.Contains(c.t, raw, models.ErrCursor.Error())
 }
 
 func each(t *testing.T, test func(t *testing.T, c client)) {
@@ -104,6 +144,7 @@ func TestAWorkflowIsStoredRunAndApproved(t *testing.T) {
 		require.Contains(t, raw, `"format":"sluice/v1"`)
 		raw = c.want(200, nil, "GET", "/runs/"+run.ID+"/spans", "")
 		require.Contains(t, raw, `"id":"each[1]/publish"`)
+		c.pages(run.ID)
 		raw = c.want(200, nil, "GET", "/approvals?status=decided&run="+run.ID, "")
 		require.Contains(t, raw, `"comment":"好"`)
 	})

@@ -141,6 +141,20 @@ func TestATokenThatEndedElsewhereSubscribesToNothing(t *testing.T) {
 	require.Equal(t, 4401, v.closeCode())
 }
 
+func TestATokenThatEndedElsewhereIsFoundOutByThePing(t *testing.T) {
+	t.Parallel()
+	w := webtest.New(t, modelstest.SQLite(t))
+	w.Live.SetPings(20 * time.Millisecond)
+	token, text, err := w.DB.CreateAPIToken(t.Context(), w.Owner, "short")
+	require.NoError(t, err)
+	other := *w
+	other.Token = text
+	v := watch(t, &other, "inbox", 0)
+	v.next()
+	require.NoError(t, w.DB.DeleteAPIToken(t.Context(), w.Owner.AccountID, token.ID))
+	require.Equal(t, 4401, v.closeCode())
+}
+
 func TestASocketEndsWithItsSession(t *testing.T) {
 	t.Parallel()
 	modelstest.Each(t, func(t *testing.T, db *models.DB) {

@@ -166,7 +166,7 @@ func (c *client) subscribe(ctx context.Context, r request) {
 func (c *client) write(ctx context.Context) {
 	defer c.conn.Close()
 	defer c.cancel()
-	ping := time.NewTicker(pingEvery)
+	ping := time.NewTicker(c.server.pings)
 	defer ping.Stop()
 	for {
 		select {

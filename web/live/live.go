@@ -61,6 +61,7 @@ type Server struct {
 	up    websocket.Upgrader
 
 	catching places
+	pings    time.Duration  // between two to a client
 	working  sync.WaitGroup // rooms
 
 	mu      sync.Mutex // taken before a room's
@@ -72,9 +73,9 @@ type Server struct {
 // New returns a server.
 func New(db *models.DB, hub *trace.Hub, view RunView, check Check, log *slog.Logger) *Server {
 	return &Server{
-		db: db, hub: hub, view: view, check: check, log: log, catching: make(places, maxCatchingUp),
+		db: db, hub: hub, view: view, check: check, log: log, catching: make(places, maxCatchingUp), pings: pingEvery,
 		clients: map[*client]bool{}, rooms: map[string]*room{},
-		up: websocket.Upgrader{CheckOrigin: sameOrigin, ReadBufferSize: 4 << 10, WriteBufferSize: 32 << 10, EnableCompression: true},
+		up: websocket.Upgrader{CheckOrigin: sameOrigin, ReadBufferSize: 4 << 10, WriteBufferSize: 32 << 10, WriteBufferPool: &sync.Pool{}, EnableCompression: true},
 	}
 }
 

@@ -3,6 +3,9 @@ package live
 import (
 	"context"
 	"errors"
+	"maps"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -79,8 +82,10 @@ func (r *room) run(ctx context.Context) {
 			r.sub.Close()
 			r.sub = r.server.hub.Subscribe(r.key)
 			r.lost()
-		case e := <-r.sub.Events():
-			r.add(e)
+		case <-r.sub.Wake():
+			for _, e := range r.sub.Take() {
+				r.add(e)
+			}
 		case <-pause.C:
 			paused = false
 		}
@@ -204,6 +209,7 @@ func (r *room) publish(f *frame) {
 	if len(f.messages) == 0 {
 		return
 	}
+	defer r.nudgeAll()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.frames = append(r.frames, f)
@@ -221,21 +227,31 @@ func (r *room) publish(f *frame) {
 		}
 		r.first++
 	}
-	r.nudgeAll()
 }
 
 // lost makes every member read again what there is.
 func (r *room) lost() {
+	defer r.nudgeAll()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for m := range r.members {
 		m.miss(0)
 	}
-	r.nudgeAll()
 }
 
+// nudgeTurn is how many members are woken before others get a turn.
+const nudgeTurn = 32
+
+// nudgeAll wakes the members' writers. A thousand at once would keep the engine, on
+// the same processors, waiting until the last has sent.
 func (r *room) nudgeAll() {
-	for m := range r.members {
+	r.mu.Lock()
+	members := slices.Collect(maps.Keys(r.members))
+	r.mu.Unlock()
+	for i, m := range members {
+		if i%nudgeTurn == nudgeTurn-1 {
+			runtime.Gosched()
+		}
 		m.nudge()
 	}
 }
