@@ -3,6 +3,7 @@ package models_test
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"testing"
 	"time"
 
@@ -69,9 +70,7 @@ func TestPingsReachTheOtherServersWhole(t *testing.T) {
 	for len(got.Runs) < runs || len(got.Due) < 10 || len(got.Inbox) == 0 || len(got.Spans) < runs {
 		p := other.next(t)
 		got.Runs, got.Due, got.Inbox = append(got.Runs, p.Runs...), append(got.Due, p.Due...), append(got.Inbox, p.Inbox...)
-		for id, seq := range p.Spans {
-			got.Spans[id] = seq
-		}
+		maps.Copy(got.Spans, p.Spans)
 	}
 	require.Equal(t, want, got)
 	// Nobody hears their own: the first that comes is from the other side.

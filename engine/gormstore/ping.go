@@ -17,7 +17,11 @@ type news struct {
 }
 
 // changed notes that a run's state has changed.
-func (n news) changed(runID string) { n.runs[runID] = n.runs[runID] }
+func (n news) changed(runID string) {
+	if _, ok := n.runs[runID]; !ok {
+		n.runs[runID] = false
+	}
+}
 
 // due notes that a run can go on. Whoever works runs does so by itself after it has
 // committed this; another process leaves it to the others.

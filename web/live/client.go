@@ -204,8 +204,7 @@ func (c *client) ping(ctx context.Context) bool {
 
 // giveUp ends the connection after an error, with a word where it can still be heard.
 func (c *client) giveUp(err error) {
-	var store storeError
-	if !errors.As(err, &store) {
+	if _, ok := errors.AsType[storeError](err); !ok {
 		return
 	}
 	c.server.log.Warn("live client", "err", err)
@@ -246,8 +245,10 @@ func (c *client) sayClose(f closeFrame) {
 	_ = c.conn.WriteControl(websocket.CloseMessage, message, time.Now().Add(writeTimeout)) // it ends either way
 }
 
-func deadline(conn *websocket.Conn) error {
-	if err := conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+// deadline gives a message of a size the time that it takes over a slow line.
+func deadline(conn *websocket.Conn, size int) error {
+	d := writeTimeout + time.Duration(size)*time.Second/slowest
+	if err := conn.SetWriteDeadline(time.Now().Add(d)); err != nil {
 		return fmt.Errorf("send: %w", err)
 	}
 	return nil

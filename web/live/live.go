@@ -30,6 +30,7 @@ import (
 const (
 	frameEvery   = 50 * time.Millisecond
 	writeTimeout = 10 * time.Second
+	slowest      = 64 << 10 // bytes a second of a line that still counts as one
 	pongTimeout  = 60 * time.Second
 	pingEvery    = 25 * time.Second
 	maxMessage   = 16 << 10

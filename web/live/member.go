@@ -112,7 +112,7 @@ func (m *member) due() (frames []*frame, more bool) {
 func sendFrames(conn *websocket.Conn, frames []*frame) error {
 	for _, f := range frames {
 		for _, message := range f.messages {
-			if err := deadline(conn); err != nil {
+			if err := deadline(conn, f.size); err != nil {
 				return err
 			}
 			if err := conn.WritePreparedMessage(message); err != nil {
@@ -199,7 +199,7 @@ func send(conn *websocket.Conn, r reply) error {
 }
 
 func sendRaw(conn *websocket.Conn, data []byte) error {
-	if err := deadline(conn); err != nil {
+	if err := deadline(conn, len(data)); err != nil {
 		return err
 	}
 	if err := conn.WriteMessage(websocket.TextMessage, data); err != nil {

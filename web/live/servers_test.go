@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"gorm.io/gorm"
 
 	"sluice/engine"
 	"sluice/models/modelstest"
@@ -49,6 +50,25 @@ func TestAViewerOfAnotherServerSeesTheSame(t *testing.T) {
 	there.shows(fresh.picture())
 	require.Equal(t, "succeeded", there.spans[engine.RootSpanID].Status)
 	require.Equal(t, "succeeded", there.spans["each[1]/publish"].Status)
+}
+
+func TestAServerThatWasDeafForAMomentMissesNothing(t *testing.T) {
+	t.Parallel()
+	a, b := servers(t, webtest.Options{}, webtest.Options{})
+	run := start(t, a)
+	there := watch(t, b, "run:"+run.ID, 0)
+	there.status("pending_approval")
+	badge := watch(t, b, "inbox", 0)
+	badge.until("two open", func(f frame) bool { return f.Pending != nil && *f.Pending == 2 })
+	require.NoError(t, a.DB.Write(t.Context(), func(tx *gorm.DB) error {
+		return tx.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN sluice'").Error
+	}))
+	approveAll(t, a, run.ID)
+	there.status("succeeded")
+	badge.until("none open", func(f frame) bool { return f.Pending != nil && *f.Pending == 0 })
+	fresh := watch(t, a, "run:"+run.ID, 0)
+	fresh.caughtUp()
+	there.shows(fresh.picture())
 }
 
 func TestADecisionOnAnotherServerWakesTheRun(t *testing.T) {
