@@ -68,6 +68,13 @@ func each(t *testing.T, test func(t *testing.T, b base)) {
 	}
 }
 
+// inMemory runs a test that is about the engine alone.
+func inMemory(t *testing.T) base {
+	t.Helper()
+	t.Parallel()
+	return open(t, "memory", nil)
+}
+
 func open(t testing.TB, name string, now func() time.Time) base {
 	t.Helper()
 	url := ""
@@ -169,6 +176,34 @@ func (b base) seeds(t *testing.T, n int, test func(t *testing.T, seed uint64)) {
 		if *seedFlag > 0 {
 			return
 		}
+	}
+}
+
+// ends waits until a run is over, on whichever server that comes about and whatever
+// it waits for meanwhile.
+func ends(t testing.TB, runID string, servers ...*enginetest.Harness) engine.Run {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	over := make(chan engine.Run, len(servers))
+	for _, h := range servers {
+		go func() {
+			for ctx.Err() == nil {
+				run, err := h.Engine.Await(ctx, enginetest.Account, runID)
+				if err == nil && run.Status.Terminal() {
+					over <- run
+					return
+				}
+			}
+		}()
+	}
+	select {
+	case run := <-over:
+		return run
+	case <-ctx.Done():
+		snap := servers[0].Snapshot(runID)
+		require.Failf(t, "the run does not end", "it is %s; %v", snap.Run.Status, servers[0].Statuses(runID))
+		return snap.Run
 	}
 }
 
