@@ -62,6 +62,15 @@ test: deps npm ## Run every test: units, both databases, browser journeys
 	cd $(SRC) && npm test --silent
 	$(GO) test -race -shuffle=on -count=1 -timeout 30m ./...
 
+SEED     ?= 0
+DURATION ?= 10m
+DATABASE ?= all
+
+.PHONY: soak
+soak: ## Try to break the engine's promises (SEED=… DURATION=20m DATABASE=memory|sqlite|postgres|all)
+	$(GO) test -count=1 -timeout 0 ./engine/enginetest/promises -parallel 100 \
+		-promise.database=$(DATABASE) $(if $(filter-out 0,$(SEED)),-promise.seed=$(SEED),-promise.duration=$(DURATION))
+
 .PHONY: bench
 bench: ## Run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...

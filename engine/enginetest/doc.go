@@ -11,8 +11,8 @@
 //     the promise in one sentence; a page is made of these comments.
 //  2. Take the stores to try it on from each(t, …): memory, SQLite and PostgreSQL, as
 //     the flag -promise.database says.
-//  3. Draw what is random from a seed given by seeds(t, n, …). A failing seed is
-//     printed with the command that runs it alone.
+//  3. Draw what is random from a seed given by b.seeds(t, n, …). A failing seed is
+//     printed with the command that runs it alone; `make soak` goes on with fresh seeds.
 //  4. Break things with [Faulty]: set [Options].Faulty, then [Faulty.Set] a [Fault] at
 //     a call, and bring the run to its end with [Harness.Drive], which boots another
 //     engine whenever a process dies.

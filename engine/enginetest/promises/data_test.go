@@ -225,10 +225,9 @@ func TestPromise29DatabasesDoNotMatter(t *testing.T) {
 	if *databaseFlag != "all" {
 		t.Skip("it compares databases")
 	}
-	var flow *enginetest.Flow
 	bases := []base{open(t, "memory", nil), open(t, "sqlite", nil), open(t, "postgres", nil)}
 	bases[0].seeds(t, 15, func(t *testing.T, seed uint64) {
-		flow = enginetest.Generate(seed, enginetest.Shape{Calm: true, Steps: 100})
+		flow := enginetest.Generate(seed, enginetest.Shape{Calm: true, Steps: 100})
 		if !flow.Certain() {
 			return
 		}

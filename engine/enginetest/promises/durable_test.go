@@ -74,6 +74,7 @@ func TestPromise01ACompletedStepNeverRunsAgain(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b base) {
 		b.seeds(t, 150, func(t *testing.T, seed uint64) {
+			b := b.fresh()
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			flow := enginetest.Generate(seed, enginetest.Shape{Steps: 60})
 			w := &watch{Effects: enginetest.NewEffects(), flow: flow, store: b.store}
@@ -161,6 +162,7 @@ func TestPromise02AResumedRunIsLikeOneThatNeverPaused(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b base) {
 		b.seeds(t, 150, func(t *testing.T, seed uint64) {
+			b := b.fresh()
 			flow := enginetest.Generate(seed, enginetest.Shape{Steps: 100, Calm: true})
 			h := b.harness(t, true, engine.Config{}, &enginetest.Probe{Quiet: true, Do: flow.Effect})
 			drive := enginetest.Drive{Decide: flow.Decide}
@@ -200,6 +202,7 @@ func TestPromise03ARestartChangesNothing(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b base) {
 		b.seeds(t, 150, func(t *testing.T, seed uint64) {
+			b := b.fresh()
 			rnd := rand.New(rand.NewPCG(seed, 3))
 			flow := enginetest.Generate(seed, enginetest.Shape{Steps: 60, NoTimers: true})
 			h := b.harness(t, true, engine.Config{}, &enginetest.Probe{Quiet: true, Do: flow.Effect})

@@ -17,6 +17,7 @@ func TestPromise19AFailingStoreLeavesNothingHalfWritten(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b base) {
 		b.seeds(t, 50, func(t *testing.T, seed uint64) {
+			b := b.fresh()
 			rnd := rand.New(rand.NewPCG(seed, 19))
 			flow := enginetest.Generate(seed, enginetest.Shape{Steps: 60})
 			h := b.harness(t, true, engine.Config{}, &enginetest.Probe{Quiet: true, Do: flow.Effect})
@@ -44,6 +45,7 @@ func TestPromise19ACallThatComesBackLateChangesNothing(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b base) {
 		b.seeds(t, 100, func(t *testing.T, seed uint64) {
+			b := b.fresh()
 			rnd := rand.New(rand.NewPCG(seed, 20))
 			flow := enginetest.Generate(seed, enginetest.Shape{Steps: 60, NoPeople: true})
 			h := b.harness(t, true, engine.Config{}, &enginetest.Probe{Quiet: true, Do: flow.Effect})

@@ -162,21 +162,27 @@ func (b base) seeds(t *testing.T, n int, test func(t *testing.T, seed uint64)) {
 	if *seedFlag > 0 {
 		first, n = *seedFlag, 1
 	}
+	name, _, _ := strings.Cut(t.Name(), "/")
 	for i := uint64(0); *durationFlag == 0 && i < uint64(n) || *durationFlag > 0 && time.Now().Before(ends); i++ {
 		seed := first + i
-		func() {
-			defer func() {
-				if t.Failed() {
-					name, _, _ := strings.Cut(t.Name(), "/")
-					t.Logf("seed %d failed; run it alone with:\n  go test ./engine/enginetest/promises -run '^%s$' -promise.seed=%d -promise.database=%s", seed, name, seed, b.name)
-				}
-			}()
-			test(t, seed)
-		}()
+		// A test of its own, so that what it opened is given up when it is over.
+		if !t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { test(t, seed) }) {
+			t.Fatalf("seed %d failed; run it alone with:\n  go test ./engine/enginetest/promises -run '^%s$' -promise.seed=%d -promise.database=%s", seed, name, seed, b.name)
+		}
 		if *seedFlag > 0 {
 			return
 		}
 	}
+}
+
+// fresh is the base for one seed: in memory a store of its own.
+func (b base) fresh() base {
+	if b.db != nil {
+		return b
+	}
+	m := memstore.New(nil)
+	b.store, b.add = m, m.AddDefinition
+	return b
 }
 
 // endLimit is when a run is taken not to end; some tests have a clock of their own.

@@ -15,9 +15,9 @@ import (
 func TestPromise04TheSchedulerDoesWhatTheRulesSay(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b base) {
-		var flow *enginetest.Flow
 		b.seeds(t, 600, func(t *testing.T, seed uint64) {
-			flow = enginetest.Generate(seed, enginetest.Shape{})
+			b := b.fresh()
+			flow := enginetest.Generate(seed, enginetest.Shape{})
 			h := b.harness(t, true, engine.Config{}, &enginetest.Probe{Quiet: true, Do: flow.Effect})
 			run := h.Drive(h.Start(flow.Document, flow.Input).ID, enginetest.Drive{Decide: flow.Decide})
 			h.Stop(h.Engine)
