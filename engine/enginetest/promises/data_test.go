@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -49,7 +50,7 @@ func TestPromise23NestingNeverBlocks(t *testing.T) {
 func TestPromise24TheOrderOfItemsIsKept(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 2, 10_000} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				probe := &enginetest.Probe{Quiet: true, Do: func(_ context.Context, in engine.Input) (engine.Output, error) {
@@ -187,7 +188,7 @@ func value(r *rand.Rand, depth int) string {
 	case n == 0:
 		return []string{"null", "true", "false", "{}", "[]", `""`}[r.IntN(6)]
 	case n < 5 || depth == 0:
-		return []string{"0", "-0", "9007199254740993", "-9223372036854775808", "18446744073709551616", "0.1", "1e30", "123456789012345678901234567890.5", fmt.Sprint(r.Int64())}[r.IntN(9)]
+		return []string{"0", "-0", "9007199254740993", "-9223372036854775808", "18446744073709551616", "0.1", "1e30", "123456789012345678901234567890.5", strconv.FormatInt(r.Int64(), 10)}[r.IntN(9)]
 	case n < 7:
 		return fmt.Sprintf("%q", fmt.Sprint("t", r.IntN(100)))
 	case n < 9:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -109,13 +110,13 @@ func TestPromise39LimitsAreClear(t *testing.T) {
 		}}
 		h := b.harness(t, true, engine.Config{Limits: engine.Limits{OutputBytes: 1_000, RunBytes: 2_500, Iterations: 50}}, probe)
 		chain := func(sizes ...int) string {
-			nodes, edges, last := `{"id":"start","type":"trigger"}`, "", "start"
+			nodes, edges, last := []string{`{"id":"start","type":"trigger"}`}, []string{}, "start"
 			for i, n := range sizes {
-				nodes += fmt.Sprintf(`,{"id":"a%d","type":"probe","config":{"value":%d}}`, i, n)
-				edges += fmt.Sprintf(`,{"source":%q,"target":"a%d"}`, last, i)
+				nodes = append(nodes, fmt.Sprintf(`{"id":"a%d","type":"probe","config":{"value":%d}}`, i, n))
+				edges = append(edges, fmt.Sprintf(`{"source":%q,"target":"a%d"}`, last, i))
 				last = fmt.Sprint("a", i)
 			}
-			return document(nodes, strings.TrimPrefix(edges, ","))
+			return document(strings.Join(nodes, ","), strings.Join(edges, ","))
 		}
 		loop := func(field string) string {
 			return document(`{"id":"start","type":"trigger"},{"id":"each","type":"loop","config":{`+field+`}},{"id":"s","type":"set","parent":"each"}`, `{"source":"start","target":"each"}`)
@@ -151,7 +152,7 @@ func TestPromise39LimitsAreClear(t *testing.T) {
 		issues := engine.Validate(def, reg)
 		require.Equal(t, fits, !issues.HasErrors(), "%d nodes", len(nodes))
 		if !fits {
-			require.Contains(t, fmt.Sprint(issues), fmt.Sprint(engine.MaxNodes))
+			require.Contains(t, fmt.Sprint(issues), strconv.Itoa(engine.MaxNodes))
 		}
 	}
 }
