@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,9 +38,11 @@ func TestPromise05TheEndIsFinal(t *testing.T) {
 	each(t, func(t *testing.T, b base) {
 		first, second := b.two(t, engine.Config{}, &enginetest.Probe{Quiet: true})
 		hash := first.Define(fmt.Sprintf(askDoc, `,"config":{"timeout":"3ms","on_timeout":"reject"}`))
+		var runs []string
 		b.seeds(t, 200, func(t *testing.T, seed uint64) {
 			rnd := rand.New(rand.NewPCG(seed, 5))
 			run := start(t, first, hash)
+			runs = append(runs, run.ID)
 			first.Await(run.ID)
 			parks := first.Snapshot(run.ID).Parks
 			var actions []func(*enginetest.Harness)
@@ -71,6 +74,7 @@ func TestPromise05TheEndIsFinal(t *testing.T) {
 			require.Empty(t, snap.Parks)
 			require.Contains(t, []engine.RunStatus{engine.RunSucceeded, engine.RunCancelled}, over.Status)
 		})
+		numbered(t, runs, first, second)
 	})
 }
 
@@ -152,8 +156,10 @@ func TestPromise07NoWakeUpIsLost(t *testing.T) {
 		first, second := b.two(t, engine.Config{}, &enginetest.Probe{Quiet: true})
 		doc := `{"id":"start","type":"trigger"},{"id":"a","type":"approval"},{"id":"b","type":"approval"},{"id":"p","type":"probe"}`
 		hash := first.Define(document(doc, `{"source":"start","target":"a"},{"source":"start","target":"b"},{"source":"start","target":"p"}`))
+		var runs []string
 		b.seeds(t, 200, func(t *testing.T, seed uint64) {
 			run := start(t, first, hash)
+			runs = append(runs, run.ID)
 			// The parks are in the store before the run has paused: answer as they appear.
 			answered := map[string]bool{}
 			for len(answered) < 2 {
@@ -169,7 +175,28 @@ func TestPromise07NoWakeUpIsLost(t *testing.T) {
 			}
 			require.Equal(t, engine.RunSucceeded, ends(t, run.ID, first, second).Status)
 		})
+		numbered(t, runs, first, second)
 	})
+}
+
+// numbered stops the servers and checks that the spans which they published have the
+// numbers from one up, each once.
+func numbered(t *testing.T, runs []string, servers ...*enginetest.Harness) {
+	t.Helper()
+	for _, h := range servers {
+		h.Stop(h.Engine)
+	}
+	for _, id := range runs {
+		var seqs, want []int64
+		for _, h := range servers {
+			seqs = append(seqs, h.Trace.Seqs(id)...)
+		}
+		slices.Sort(seqs)
+		for i := range servers[0].Snapshot(id).Run.SpanSeq {
+			want = append(want, i+1)
+		}
+		require.Equal(t, want, seqs)
+	}
 }
 
 // TestPromise08APersonOrTheTimerDecides promises that an approval answered at its
