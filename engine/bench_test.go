@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,19 +10,6 @@ import (
 	"sluice/engine"
 	"sluice/engine/enginetest"
 )
-
-// effect fails the probes that the graph says fail, and checks that everything
-// before a node had settled when it ran.
-func (g drawn) effect(_ context.Context, in engine.Input) (engine.Output, error) {
-	var i int
-	if _, err := fmt.Sscanf(in.NodeID, "n%d", &i); err != nil {
-		return engine.Output{}, err
-	}
-	if g.failed[i] {
-		return engine.Output{}, engine.Fatalf("bad", "fails")
-	}
-	return enginetest.Echo(in)
-}
 
 func BenchmarkChainOfEffects(b *testing.B) {
 	h := harness(b, &enginetest.Probe{})
