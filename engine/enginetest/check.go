@@ -103,6 +103,9 @@ func (f *Flow) Check(snap engine.Snapshot) []string {
 	met := map[string]bool{}
 	for i := range snap.Records {
 		r := &snap.Records[i]
+		if r.Superseded {
+			continue
+		}
 		x := fates[r.Address]
 		if x == nil {
 			wrong = append(wrong, fmt.Sprintf("%s should not have a record; it %s", r.Address, r.Status))
