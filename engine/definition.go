@@ -122,6 +122,6 @@ const (
 	MaxIDLen = 100
 	// MaxName bounds names and labels, in characters.
 	MaxName = 200
-	// MaxDescription bounds descriptions and notes, in characters.
+	// MaxDescription bounds descriptions, in characters.
 	MaxDescription = 10_000
 )

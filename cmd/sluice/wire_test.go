@@ -44,12 +44,12 @@ func newWire(t *testing.T, s *server) *wire {
 
 // carry joins a connection with one to the server, until either ends.
 func (w *wire) carry(c net.Conn) {
-	defer func() { _ = c.Close() }()
+	defer c.Close()                      //nolint:errcheck // the other end may have closed it
 	up, err := net.Dial("tcp", w.target) //nolint:noctx // ends with the connection
 	if err != nil {
 		return
 	}
-	defer func() { _ = up.Close() }()
+	defer up.Close() //nolint:errcheck // the other end may have closed it
 	if !w.keep(c, up) {
 		return
 	}
