@@ -179,23 +179,23 @@ func TestPromise07NoWakeUpIsLost(t *testing.T) {
 	})
 }
 
-// numbered stops the servers and checks that the spans which they published have the
-// numbers from one up, each once.
+// numbered stops the servers and checks that the spans which they published have
+// numbers that were given out, each once. Some may be left over: a segment takes them by
+// the block, and an answer meanwhile takes the next.
 func numbered(t *testing.T, runs []string, servers ...*enginetest.Harness) {
 	t.Helper()
 	for _, h := range servers {
 		h.Stop(h.Engine)
 	}
 	for _, id := range runs {
-		var seqs, want []int64
+		var seqs []int64
 		for _, h := range servers {
 			seqs = append(seqs, h.Trace.Seqs(id)...)
 		}
 		slices.Sort(seqs)
-		for i := range servers[0].Snapshot(id).Run.SpanSeq {
-			want = append(want, i+1)
-		}
-		require.Equal(t, want, seqs)
+		require.Len(t, slices.Compact(slices.Clone(seqs)), len(seqs), "each once: %v", seqs)
+		require.Positive(t, seqs[0])
+		require.LessOrEqual(t, seqs[len(seqs)-1], servers[0].Snapshot(id).Run.SpanSeq)
 	}
 }
 
