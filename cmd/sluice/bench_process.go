@@ -214,7 +214,7 @@ func (b *bench) history(ctx context.Context, w string, n int) error {
 	if err := b.db.SQL().QueryRowContext(ctx, query).Scan(&sample); err != nil {
 		return fmt.Errorf("find a finished run: %w", err)
 	}
-	for _, t := range []struct{ table, run string }{{"runs", "id"}, {"step_records", "run_id"}, {"approvals", "run_id"}} {
+	for _, t := range []struct{ table, run string }{{"runs", "id"}, {"step_records", "run_id"}, {"parks", "run_id"}, {"approvals", "run_id"}} {
 		rows, err := b.db.SQL().QueryContext(ctx, "SELECT * FROM "+t.table+" LIMIT 0")
 		if err != nil {
 			return fmt.Errorf("read the columns of %s: %w", t.table, err)
