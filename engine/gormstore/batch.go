@@ -20,6 +20,7 @@ type batch struct {
 	records []heldRecord
 	index   map[heldKey]int
 	runs    map[string]bool // that have records here
+	fences  map[string]fenceRow
 	jobs    map[string]time.Time
 	news    news
 }

@@ -14,7 +14,9 @@ import (
 
 // write is a change that waits for its group.
 type write struct {
-	apply  func(ctx context.Context, b *batch) error
+	apply func(ctx context.Context, b *batch) error
+	// runID is the run whose lease the write checks first, or empty.
+	runID  string
 	result chan error
 }
 
@@ -33,7 +35,12 @@ const (
 // do hands a write to the next group and waits for it. A write that was handed over
 // happens even if ctx ends: a caller's impatience must not leave its outcome unknown.
 func (s *Store) do(ctx context.Context, apply func(ctx context.Context, b *batch) error) error {
-	w := &write{apply: apply, result: make(chan error, 1)}
+	return s.doFenced(ctx, "", apply)
+}
+
+// doFenced is do for a write that begins with the fence of a run.
+func (s *Store) doFenced(ctx context.Context, runID string, apply func(ctx context.Context, b *batch) error) error {
+	w := &write{apply: apply, runID: runID, result: make(chan error, 1)}
 	if err := s.send(ctx, w); err != nil {
 		return err
 	}
@@ -177,16 +184,33 @@ func (s *Store) try(group []*write) ([]error, error) {
 // apply runs the writes of a group, and then what they have left for its end.
 func (b *batch) apply(ctx context.Context, group []*write) ([]error, error) {
 	results := make([]error, len(group))
-	for i, w := range group {
-		err := safely(func() error { return w.apply(ctx, b) })
-		var r refusal
-		switch {
-		case err == nil:
-		case errors.As(err, &r):
-			results[i] = r.err
-		default:
-			return nil, err
+	each := func(fenced bool) error {
+		for i, w := range group {
+			if (w.runID != "") != fenced {
+				continue
+			}
+			err := safely(func() error { return w.apply(ctx, b) })
+			var r refusal
+			switch {
+			case err == nil:
+			case errors.As(err, &r):
+				results[i] = r.err
+			default:
+				return err
+			}
 		}
+		return nil
+	}
+	// The writes of a group are at the same time: their callers all wait. So those that
+	// may change who has a run come first, and the fences of the others are read at once.
+	if err := each(false); err != nil {
+		return nil, err
+	}
+	if err := b.readFences(ctx, group); err != nil {
+		return nil, err
+	}
+	if err := each(true); err != nil {
+		return nil, err
 	}
 	return results, b.finish(ctx)
 }

@@ -102,7 +102,7 @@ func (s *Store) Claim(ctx context.Context, runID, owner string, lease time.Durat
 
 // Commit implements [engine.Store].
 func (s *Store) Commit(ctx context.Context, t engine.Transition) (seq int64, err error) {
-	err = s.do(ctx, func(ctx context.Context, b *batch) error {
+	err = s.doFenced(ctx, t.RunID, func(ctx context.Context, b *batch) error {
 		run, err := b.fence(ctx, t)
 		if err != nil {
 			return err
@@ -154,19 +154,16 @@ type fenced struct {
 // fence checks everything that may refuse a transition, before anything is
 // written.
 func (b *batch) fence(ctx context.Context, t engine.Transition) (fenced, error) {
-	run := fenced{id: t.RunID}
-	var epoch, wakeups int64
-	var status, used string
-	err := b.row(ctx, b.sql.forUpdate("SELECT account_id, workflow_id, epoch, status, wakeups, usage, span_seq FROM runs WHERE id = ?"), t.RunID).
-		Scan(&run.accountID, &run.workflowID, &epoch, &status, &wakeups, &used, &run.spanSeq)
+	row, err := b.fenceRow(ctx, t.RunID)
+	run := row.fenced
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return run, refusal{fmt.Errorf("run %s: %w", t.RunID, engine.ErrNotFound)}
 	case err != nil:
 		return run, fmt.Errorf("check the lease of %s: %w", t.RunID, err)
-	case epoch != t.Epoch || status != string(engine.RunRunning):
+	case row.epoch != t.Epoch || row.status != string(engine.RunRunning):
 		return run, refusal{fmt.Errorf("run %s: %w", t.RunID, engine.ErrLeaseLost)}
-	case parked(t.Status) && wakeups != t.Wakeups:
+	case parked(t.Status) && row.wakeups != t.Wakeups:
 		return run, refusal{fmt.Errorf("run %s: %w", t.RunID, engine.ErrWoken)}
 	}
 	for _, c := range t.ClosePark {
@@ -179,7 +176,7 @@ func (b *batch) fence(ctx context.Context, t engine.Transition) (fenced, error) 
 			return run, refusal{fmt.Errorf("park %s: %w", c.ID, engine.ErrWoken)}
 		}
 	}
-	return run, fromJSON(used, &run.usage)
+	return run, fromJSON(row.used, &run.usage)
 }
 
 // The forms of a transition's write to its run's own row.
